@@ -1,0 +1,16 @@
+/** A broken promise between two places of this program; never caused by a caller's input. */
+export class AssertionFailure extends Error {
+  override readonly name = 'AssertionFailure';
+}
+
+/** Throws `AssertionFailure` unless `condition` holds: for what only a bug can make false. */
+export function assert(condition: boolean, message: string): asserts condition {
+  if (!condition) {
+    throw new AssertionFailure(message);
+  }
+}
+
+/** The end of an exhaustive `switch`: the compiler proves that no value gets here. */
+export function unreachable(value: never): never {
+  throw new AssertionFailure(`unreachable value: ${String(value)}`);
+}
