@@ -19,8 +19,8 @@ import { assert } from '../lib/assert.ts';
 
 const KEY_BYTES = 8;
 const WORD_BYTES = 4;
-const COMPRESSION_ROUNDS = 2;
-const FINALIZATION_ROUNDS = 4;
+/** A turn is two rounds: all of the compression of a word, half of a finalization. */
+const TURNS_PER_OUTPUT_WORD = 2;
 
 /** Constants of the HalfSipHash reference code; together they spell "lygetedb" in ASCII. */
 const INITIAL_V2 = 0x6c796765;
@@ -136,8 +136,9 @@ export class KeyedHash {
   }
 
   /**
-   * Runs the cipher over the packed words. The last two turns of the outer loop absorb no input:
-   * they produce the two output words, so that the round stands here only once.
+   * Runs the cipher over the packed words. Each turn is two rounds: one turn absorbs a word, two
+   * more make an output word. The rounds are written out because V8 does not unroll loops, which
+   * would cost a fifth of the time; they stand here once because every turn shares them.
    */
   #hashPacked(byteLength: number): void {
     const words = this.#words;
@@ -146,29 +147,40 @@ export class KeyedHash {
     let v1 = this.#k1 ^ WIDE_OUTPUT_TAG;
     let v2 = this.#k0 ^ INITIAL_V2;
     let v3 = this.#k1 ^ INITIAL_V3;
-    for (let turn = 0; turn < wordCount + 2; turn += 1) {
-      const absorbs = turn < wordCount;
-      const word = absorbs ? words[turn]! : 0;
-      const rounds = absorbs ? COMPRESSION_ROUNDS : FINALIZATION_ROUNDS;
-      v3 ^= word;
-      if (turn === wordCount) {
+    for (let turn = 0; turn < wordCount + 2 * TURNS_PER_OUTPUT_WORD; turn += 1) {
+      let word = 0;
+      if (turn < wordCount) {
+        word = words[turn]!;
+        v3 ^= word;
+      } else if (turn === wordCount) {
         v2 ^= WIDE_OUTPUT_TAG;
-      } else if (turn > wordCount) {
+      } else if (turn === wordCount + TURNS_PER_OUTPUT_WORD) {
         this.lo = (v1 ^ v3) >>> 0;
         v1 ^= SECOND_WORD_TAG;
       }
-      for (let round = 0; round < rounds; round += 1) {
-        v0 = (v0 + v1) | 0;
-        v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
-        v0 = (v0 << 16) | (v0 >>> 16);
-        v2 = (v2 + v3) | 0;
-        v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
-        v0 = (v0 + v3) | 0;
-        v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
-        v2 = (v2 + v1) | 0;
-        v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
-        v2 = (v2 << 16) | (v2 >>> 16);
-      }
+
+      v0 = (v0 + v1) | 0;
+      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+      v0 = (v0 << 16) | (v0 >>> 16);
+      v2 = (v2 + v3) | 0;
+      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+      v0 = (v0 + v3) | 0;
+      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+      v2 = (v2 + v1) | 0;
+      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+      v2 = (v2 << 16) | (v2 >>> 16);
+
+      v0 = (v0 + v1) | 0;
+      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+      v0 = (v0 << 16) | (v0 >>> 16);
+      v2 = (v2 + v3) | 0;
+      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+      v0 = (v0 + v3) | 0;
+      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+      v2 = (v2 + v1) | 0;
+      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+      v2 = (v2 << 16) | (v2 >>> 16);
+
       v0 ^= word;
     }
     this.hi = (v1 ^ v3) >>> 0;
