@@ -1,0 +1,12 @@
+// `npm start`: makes sure of dependencies and a build, then becomes the server. The server runs
+// in this very process, so that a signal to it needs no middleman.
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ensureBuild, ensureDependencies, runScript } from './bootstrap.mjs';
+
+process.setSourceMapsEnabled(true);
+await runScript(async () => {
+  await ensureDependencies();
+  const build = await ensureBuild();
+  await import(pathToFileURL(join(build, 'main.js')).href);
+});
