@@ -43,7 +43,10 @@ test('a holder that is killed with -9 frees the lock for who waits', async () =>
   const module = fileURLToPath(new URL('../../scripts/setup-lock.mjs', import.meta.url));
   const program = `
     import { withSetupLock } from ${JSON.stringify(module)};
-    await withSetupLock('/test/killed', () => { console.log('held'); return new Promise(() => {}); });
+    await withSetupLock('/test/killed', () => {
+      console.log('held');
+      return new Promise(() => {});
+    });
   `;
   const holder = spawn(process.execPath, ['--input-type=module', '-e', program], {
     stdio: ['ignore', 'pipe', 'inherit'],
