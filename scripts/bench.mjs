@@ -1,6 +1,5 @@
 // `npm run bench:<name>`: makes sure of what the bench needs, then runs bench/<name>.ts from
 // source, with the arguments that follow.
-import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import {
   ensureBuild,
@@ -8,6 +7,7 @@ import {
   ensureRedis,
   REPOSITORY,
   runScript,
+  runToEnd,
 } from './bootstrap.mjs';
 
 const [name = '', ...args] = process.argv.slice(2);
@@ -17,11 +17,9 @@ await runScript(async () => {
   await ensureRedis();
   await ensureBuild();
   const bench = join(REPOSITORY, 'bench', `${name}.ts`);
-  const child = spawn(process.execPath, ['--import', 'tsx', bench, ...args], {
-    cwd: REPOSITORY,
-    stdio: 'inherit',
-  });
-  child.once('close', (status) => {
-    process.exitCode = status ?? 1;
-  });
+  process.exitCode = await runToEnd(
+    process.execPath,
+    ['--import', 'tsx', bench, ...args],
+    'inherit',
+  );
 });

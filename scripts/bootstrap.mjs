@@ -285,17 +285,31 @@ function outputOf(command, args) {
 }
 
 /**
- * Runs a command with its output on our stderr. A signal to us ends the command first, so that
- * the set-up lock is not given up while it still works.
+ * Runs a preparing command with its output on our stderr.
  *
  * @param {string} command
  * @param {string[]} args
- * @param {string} failure
- * @returns {Promise<void>}
+ * @param {string} failure what to tell the user when it fails
  */
-function run(command, args, failure) {
+async function run(command, args, failure) {
+  if ((await runToEnd(command, args, ['ignore', 2, 2])) !== 0) {
+    throw new SetupError(failure);
+  }
+}
+
+/**
+ * Runs a command in the repository's root and returns its exit status. A signal to us goes to the
+ * command, and we end by it after the command has ended: nothing is left running behind us, and
+ * the set-up lock is not given up while the command still works.
+ *
+ * @param {string} command
+ * @param {string[]} args
+ * @param {import('node:child_process').StdioOptions} stdio
+ * @returns {Promise<number>}
+ */
+export function runToEnd(command, args, stdio) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: REPOSITORY, stdio: ['ignore', 2, 2] });
+    const child = spawn(command, args, { cwd: REPOSITORY, stdio });
     /** @type {NodeJS.Signals | undefined} */
     let received;
     /** @param {NodeJS.Signals} signal */
@@ -304,17 +318,16 @@ function run(command, args, failure) {
       child.kill(signal);
     };
     process.on('SIGINT', passOn).on('SIGTERM', passOn);
-    const finish = (/** @type {number | null} */ status) => {
+    child.once('error', (error) => {
+      reject(new SetupError(`${command} cannot be started: ${error.message}`));
+    });
+    child.once('close', (status) => {
       process.off('SIGINT', passOn).off('SIGTERM', passOn);
-      if (received !== undefined) {
-        process.kill(process.pid, received);
-      } else if (status === 0) {
-        resolve();
+      if (received === undefined) {
+        resolve(status ?? 1);
       } else {
-        reject(new SetupError(failure));
+        process.kill(process.pid, received);
       }
-    };
-    child.once('error', () => finish(null));
-    child.once('close', finish);
+    });
   });
 }

@@ -10,6 +10,7 @@ import {
   ensureRedis,
   REPOSITORY,
   runScript,
+  runToEnd,
 } from './bootstrap.mjs';
 
 const BIN = join(REPOSITORY, 'node_modules/.bin');
@@ -25,6 +26,9 @@ const STATIC_CHECKS = [
   },
   { name: 'format', command: 'biome', args: ['format', '.'] },
 ];
+
+/** @type {import('node:child_process').StdioOptions} */
+const FOREGROUND = ['ignore', 'inherit', 'inherit'];
 
 /** @typedef {{ passed: number, failed: number, skipped: number }} Counts */
 
@@ -67,7 +71,8 @@ async function runVitest(args) {
   const report = join(folder, 'report.json');
   try {
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-    const status = await runInForeground(join(BIN, 'vitest'), ['run', ...reporters, ...args]);
+    const vitest = join(BIN, 'vitest');
+    const status = await runToEnd(vitest, ['run', ...reporters, ...args], FOREGROUND);
     return countsOf(await readReport(report), status);
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -127,21 +132,5 @@ function capture(command, args) {
     }
     child.once('error', reject);
     child.once('close', (status) => resolve({ status: status ?? 1, output }));
-  });
-}
-
-/**
- * @param {string} command
- * @param {string[]} args
- * @returns {Promise<number>} the exit status
- */
-function runInForeground(command, args) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, {
-      cwd: REPOSITORY,
-      stdio: ['ignore', 'inherit', 'inherit'],
-    });
-    child.once('error', reject);
-    child.once('close', (status) => resolve(status ?? 1));
   });
 }
