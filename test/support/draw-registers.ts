@@ -3,6 +3,7 @@ import { HyperLogLog } from '../../src/sketches/hyperloglog.ts';
 
 const INDEX_BITS = 14;
 const REGISTER_COUNT = 1 << INDEX_BITS;
+const ALL_INDEXES = Uint16Array.from({ length: REGISTER_COUNT }, (_, index) => index);
 const RANK_MAX = 64 - INDEX_BITS + 1;
 const RANK_BITS_LO = 32 - INDEX_BITS;
 /** From this mean on, a binomial is searched from its mode, where Stirling's series is exact. */
@@ -21,7 +22,7 @@ const MODE_SEARCH_MEAN_MIN = 12;
 export function drawRegisters(count: number, prng: Prng): HyperLogLog {
   const sketch = new HyperLogLog();
   const idCounts = drawRankCounts(count, prng);
-  const open = Uint16Array.from({ length: REGISTER_COUNT }, (_, index) => index);
+  const open = ALL_INDEXES.slice();
   let openCount = REGISTER_COUNT;
   for (let rank = RANK_MAX; rank >= 1 && openCount > 0; rank -= 1) {
     const openBefore = openCount;
