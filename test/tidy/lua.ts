@@ -1,14 +1,14 @@
 import type { SourceFile } from './repository.ts';
 
-const HEADER_WORDS = ['Purpose', 'KEYS', 'ARGV', 'Returns', 'Atomic because', 'Bound'];
+const HEADER_WORDS = ['Purpose', 'KEYS', 'ARGV', 'Returns', 'Atomic +because', 'Bound'];
 /** Redis commands that a script may call and that name no key. */
 const KEYLESS_COMMANDS = new Set(['TIME']);
 
 /** What a script's header lacks: it is the script's contract, read before the script is. */
 export function missingHeaderWords(file: SourceFile): string[] {
-  const header = /^--\[\[([\s\S]*?)\]\]/.exec(file.text)?.[1] ?? '';
+  const header = /^(?:#!lua[^\n]*\n)?--\[\[([\s\S]*?)\]\]/.exec(file.text)?.[1] ?? '';
   return HEADER_WORDS.filter((word) => !new RegExp(`^\\s*${word}\\b`, 'm').test(header)).map(
-    (word) => `the header lacks "${word}"`,
+    (word) => `the header lacks "${word.replace(' +', ' ')}"`,
   );
 }
 
@@ -25,7 +25,8 @@ export function undeclaredKeys(file: SourceFile): string[] {
     for (const call of line.matchAll(/redis\.p?call\(\s*(['"]\w+['"]|\w+)\s*,?\s*([^,)]*)/g)) {
       const [, quotedCommand = '', key = ''] = call;
       const command = quotedCommand.replace(/['"]/g, '').toUpperCase();
-      const isDeclared = /^KEYS\[[^\]]+\]$/.test(key.trim()) || declared.has(key.trim());
+      const field = /^\w+\.(\w+)$/.exec(key.trim())?.[1] ?? key.trim();
+      const isDeclared = isDeclaredKey(field) || declared.has(field);
       if (!KEYLESS_COMMANDS.has(command) && !isDeclared) {
         reasons.push(`${index + 1}: ${command} gets the key ${key.trim()}, not one of KEYS`);
       }
@@ -40,25 +41,35 @@ function withoutComments(text: string): string {
 }
 
 /**
- * Names that hold a key: `local log = KEYS[1]`, `local log, state = KEYS[1], KEYS[2]`, and the
- * parameters of local functions whose name says so (`key`, `logKey`), which get one from a caller.
+ * Names and fields that hold a key: `local a, b = KEYS[1], KEYS[2]`, `{ record = KEYS[i] }`, and
+ * what is called `key` or `..._key`: the parameters and loop variables of a script's helpers,
+ * which get theirs from such names.
  */
 function namesBoundToKeys(code: string): Set<string> {
   const names = new Set<string>();
   for (const [, left = '', right = ''] of code.matchAll(/local\s+([\w, ]+?)\s*=\s*([^\n]+)/g)) {
     const values = right.split(/,(?![^[]*\])/).map((value) => value.trim());
     for (const [index, name] of left.split(',').entries()) {
-      if (/^KEYS\[[^\]]+\]$/.test(values[index] ?? '')) {
+      if (isDeclaredKey(values[index] ?? '')) {
         names.add(name.trim());
       }
     }
   }
-  for (const [, parameters = ''] of code.matchAll(/local\s+function\s+\w+\(([^)]*)\)/g)) {
-    for (const name of parameters.split(',').map((parameter) => parameter.trim())) {
-      if (/(^k|K)ey$/.test(name)) {
-        names.add(name);
-      }
-    }
+  const withoutLocals = code.replace(/local\s+[\w, ]+=/g, '');
+  for (const [, name = ''] of withoutLocals.matchAll(
+    /\b(\w+)\s*=\s*KEYS\[[^\]]+\]\s*(?=[,;}\n])/g,
+  )) {
+    names.add(name);
+  }
+  for (const [name] of code.matchAll(/\b(\w+_)?key\b/g)) {
+    names.add(name);
+  }
+  for (const [, name = ''] of code.matchAll(/local\s+(\w*key)\s*=[^\n]*(?:ARGV|\.\.)/g)) {
+    names.delete(name);
   }
   return names;
+}
+
+function isDeclaredKey(expression: string): boolean {
+  return /^KEYS\[[^\]]+\]$/.test(expression);
 }
