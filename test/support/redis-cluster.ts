@@ -1,4 +1,5 @@
 import { type RedisServer, startRedis } from './redis-server.ts';
+import { until } from './until.ts';
 
 export interface ClusterOptions {
   readonly primaries?: number | undefined;
@@ -31,8 +32,6 @@ export interface RedisCluster {
 const SLOT_COUNT = 16_384;
 /** Short, so that a test sees a failover in about two seconds. */
 const NODE_TIMEOUT_MS = 1_000;
-const SETTLE_DEADLINE_MS = 20_000;
-const POLL_INTERVAL_MS = 20;
 
 export async function startCluster(options: ClusterOptions = {}): Promise<RedisCluster> {
   const { primaries = 3, replicasPerPrimary = 0, appendfsync, args = [] } = options;
@@ -234,17 +233,4 @@ async function firstPrimaryAmong(nodes: readonly RedisServer[]): Promise<RedisSe
 
 async function allTrue(checks: Promise<boolean>[]): Promise<boolean> {
   return (await Promise.all(checks)).every(Boolean);
-}
-
-/** Asks again and again: cluster nodes gossip, and nothing announces that they agree. */
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + SETTLE_DEADLINE_MS;
-  while (!(await holds())) {
-    if (performance.now() > deadlineMs) {
-      throw new Error(`waited ${SETTLE_DEADLINE_MS} ms in vain until ${what}`);
-    }
-    await new Promise((resolve) => {
-      setTimeout(resolve, POLL_INTERVAL_MS);
-    });
-  }
 }
