@@ -128,6 +128,20 @@ describe('HyperLogLog beside a real Redis', () => {
     }
   });
 
+  it('estimates what PFCOUNT counts when nearly all registers are full or nearly so', async () => {
+    for (const fullCount of [1, 100, 8000, 16_000, REGISTER_COUNT - 1]) {
+      const sketch = new HyperLogLog();
+      for (let index = 0; index < REGISTER_COUNT; index += 1) {
+        // One small register keeps the estimate within the integers that a double can hold.
+        const rank = index === 0 ? 25 : index <= fullCount ? 51 : 50;
+        const { lo, hi } = hashWith(index, rank);
+        sketch.addHash(lo, hi);
+      }
+      await redis.set('ours', Buffer.from(sketch.encode()));
+      expect(await redis.pfcount('ours')).toBe(Math.round(sketch.estimate()));
+    }
+  });
+
   it('has a register above 32, which sparse bytes cannot hold, read by Redis from dense bytes', async () => {
     for (const rank of [32, 33, 50, 51]) {
       const sketch = new HyperLogLog();

@@ -183,6 +183,7 @@ describe('merging HyperLogLogs', () => {
     const original = sketchOf(numbered('id-', 0, 10), hash);
     const before = encodedHex(original);
     const copy = original.clone();
+    expect(encodedHex(copy)).toBe(before);
     setRegister(copy, 1, RANK_MAX);
     expect(encodedHex(original)).toBe(before);
     const copyBefore = encodedHex(copy);
