@@ -1,0 +1,186 @@
+/**
+ * Writing and reading of compact binary records: little-endian words, varints (7 bits a byte, low
+ * bits first, up to 2^53 - 1) and length-prefixed UTF-8.
+ */
+import { assert } from './assert.ts';
+
+const VARINT_BYTES_MAX = 8;
+const INITIAL_CAPACITY = 256;
+const TWO_POW_28 = 2 ** 28;
+/** UTF-8 needs at most 3 bytes for each UTF-16 code unit. */
+const UTF8_BYTES_PER_UNIT_MAX = 3;
+
+export class ByteWriter {
+  #bytes: Buffer;
+  #length = 0;
+
+  constructor(capacity = INITIAL_CAPACITY) {
+    this.#bytes = Buffer.allocUnsafe(capacity);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  uint8(value: number): void {
+    this.#reserve(1);
+    this.#bytes[this.#length++] = value;
+  }
+
+  uint32(value: number): void {
+    this.#reserve(4);
+    this.#length = this.#bytes.writeUInt32LE(value, this.#length);
+  }
+
+  /** A non-negative safe integer. */
+  varint(value: number): void {
+    this.#reserve(VARINT_BYTES_MAX);
+    const bytes = this.#bytes;
+    let at = this.#length;
+    let rest = value;
+    while (rest >= TWO_POW_28) {
+      bytes[at++] = (rest % 128) | 128;
+      rest = Math.floor(rest / 128);
+    }
+    while (rest >= 128) {
+      bytes[at++] = (rest & 127) | 128;
+      rest >>>= 7;
+    }
+    bytes[at++] = rest;
+    this.#length = at;
+  }
+
+  raw(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
+  /** Length in bytes as a varint, then the bytes of the UTF-8 form. */
+  text(text: string): void {
+    const bytesMax = text.length * UTF8_BYTES_PER_UNIT_MAX;
+    this.#reserve(bytesMax + VARINT_BYTES_MAX);
+    if (bytesMax < 128) {
+      // The length takes one byte whatever it turns out to be: write the text first.
+      const written = this.#bytes.write(text, this.#length + 1, 'utf8');
+      this.#bytes[this.#length] = written;
+      this.#length += written + 1;
+      return;
+    }
+    this.varint(Buffer.byteLength(text, 'utf8'));
+    this.#length += this.#bytes.write(text, this.#length, 'utf8');
+  }
+
+  /** Overwrites four bytes written before, for lengths and checksums known only afterwards. */
+  patchUint32(offset: number, value: number): void {
+    assert(offset + 4 <= this.#length, 'only written bytes can be patched');
+    this.#bytes.writeUInt32LE(value, offset);
+  }
+
+  /** What was written since `offset`; valid until the next write. */
+  view(offset: number): Uint8Array {
+    return this.#bytes.subarray(offset, this.#length);
+  }
+
+  /** A copy of all that was written. */
+  finish(): Uint8Array {
+    return Uint8Array.prototype.slice.call(this.#bytes, 0, this.#length);
+  }
+
+  #reserve(byteCount: number): void {
+    const needed = this.#length + byteCount;
+    if (needed <= this.#bytes.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(needed, this.#bytes.length * 2));
+    this.#bytes.copy(grown, 0, 0, this.#length);
+    this.#bytes = grown;
+  }
+}
+
+/** Thrown by ByteReader; decoders turn it into their own error. */
+export class ByteReadError extends Error {
+  override readonly name = 'ByteReadError';
+}
+
+export class ByteReader {
+  readonly #bytes: Buffer;
+  #at: number;
+  readonly #end: number;
+
+  constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#at = start;
+    this.#end = end;
+  }
+
+  get offset(): number {
+    return this.#at;
+  }
+
+  get remaining(): number {
+    return this.#end - this.#at;
+  }
+
+  uint8(): number {
+    this.#need(1);
+    return this.#bytes[this.#at++]!;
+  }
+
+  uint32(): number {
+    this.#need(4);
+    const value = this.#bytes.readUInt32LE(this.#at);
+    this.#at += 4;
+    return value;
+  }
+
+  varint(): number {
+    const bytes = this.#bytes;
+    let at = this.#at;
+    let value = 0;
+    let scale = 1;
+    for (let count = 0; count < VARINT_BYTES_MAX; count += 1) {
+      if (at >= this.#end) throw new ByteReadError('a number is cut off');
+      const byte = bytes[at++]!;
+      value += (byte & 127) * scale;
+      if (byte < 128) {
+        if (value > Number.MAX_SAFE_INTEGER) break;
+        this.#at = at;
+        return value;
+      }
+      scale *= 128;
+    }
+    throw new ByteReadError('a number is out of range');
+  }
+
+  /** A view of the next bytes, not a copy. */
+  raw(byteCount: number): Uint8Array {
+    this.#need(byteCount);
+    const view = this.#bytes.subarray(this.#at, this.#at + byteCount);
+    this.#at += byteCount;
+    return view;
+  }
+
+  text(): string {
+    const byteCount = this.varint();
+    this.#need(byteCount);
+    const text = this.#bytes.toString('utf8', this.#at, this.#at + byteCount);
+    this.#at += byteCount;
+    return text;
+  }
+
+  /** How many records can follow if each takes at least so many bytes: checked before allocating. */
+  count(bytesPerRecordMin: number): number {
+    const count = this.varint();
+    if (count * bytesPerRecordMin > this.remaining) {
+      throw new ByteReadError('more records are announced than there are bytes');
+    }
+    return count;
+  }
+
+  expectEnd(): void {
+    if (this.remaining !== 0) throw new ByteReadError('bytes are left over');
+  }
+
+  #need(byteCount: number): void {
+    if (byteCount > this.remaining) throw new ByteReadError('the bytes are cut off');
+  }
+}

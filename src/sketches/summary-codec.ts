@@ -1,0 +1,287 @@
+/*
+ * The bytes of a Summary, format version 1. All that is known of the layout stands here.
+ *
+ *   offset  size  field
+ *        0     2  magic "TS"
+ *        2     1  format version (1)
+ *        3     1  flags: 1 items are sketched, 2 actors are sketched, 4 saturated, 8 incomplete
+ *        4     4  seed id: fingerprint of the hash key (little-endian, as all words)
+ *        8     4  CRC-32 of all that follows
+ *       12     -  varint total, varint total without actor, then sections to the end
+ *
+ *   section: 1 byte id, 4 bytes length, payload. Ids in use:
+ *     1 item table   varint count, then for each: text, varint count
+ *     2 item sketch  1 byte log2(width), 1 byte depth, varint capacity, varint cut, varint count, then
+ *                    for each candidate: text, varint upper, varint (upper - lower); then the cells,
+ *                    width * depth varints, row after row
+ *     3 actor set    the hashes as pairs of words (low, high)
+ *     4 registers    Redis's HYLL bytes (hyperloglog.ts)
+ *   Ids from 5 on are free for what later versions add (actors per item, dimensions). A reader that
+ *   does not know a section refuses the bytes: it must not answer without it.
+ *
+ * The canonical encoding orders tables by UTF-8 bytes, candidates by rank and actors by hash, so that
+ * equal summaries have equal bytes. Short-lived bytes (log entries, parts) skip the sorting.
+ */
+import { crc32 } from 'node:zlib';
+import { ByteReadError, ByteReader, ByteWriter } from '../lib/bytes.ts';
+import { sortUtf8 } from '../lib/utf8.ts';
+import { ActorSet } from './actor-set.ts';
+import { type Cells, CountMin, isCountMinShape } from './count-min.ts';
+import { HyperLogLog } from './hyperloglog.ts';
+import { ItemSketch } from './item-sketch.ts';
+import { SketchDecodeError } from './sketch-decode-error.ts';
+import { Summary, type SummaryContext, type SummaryState } from './summary.ts';
+import { TopK } from './top-k.ts';
+
+const MAGIC_T = 0x54;
+const MAGIC_S = 0x53;
+const VERSION = 1;
+const CRC_OFFSET = 8;
+const BODY_OFFSET = 12;
+
+const FLAG_ITEMS_SKETCHED = 1;
+const FLAG_ACTORS_SKETCHED = 2;
+const FLAG_SATURATED = 4;
+const FLAG_INCOMPLETE = 8;
+const FLAGS_KNOWN = 15;
+
+const SECTION_ITEM_TABLE = 1;
+const SECTION_ITEM_SKETCH = 2;
+const SECTION_ACTOR_SET = 3;
+const SECTION_REGISTERS = 4;
+
+const BYTES_PER_ACTOR = 8;
+const TABLE_ROW_BYTES_MIN = 2;
+const CANDIDATE_BYTES_MIN = 3;
+const CANDIDATES_MAX = 1_000_000;
+const TWO_POW_32 = 2 ** 32;
+
+/** The canonical bytes: equal for equal summaries. */
+export function encodeSummary(summary: Summary): Uint8Array {
+  return encode(summary, true);
+}
+
+/** The same format without the cost of sorting, for bytes that are soon merged again. */
+export function encodeSummaryUnordered(summary: Summary): Uint8Array {
+  return encode(summary, false);
+}
+
+/**
+ * Reads what either encoder wrote. Lengths are checked before anything is allocated; throws only
+ * SketchDecodeError: damaged bytes, an unknown version or section, another hash key.
+ */
+export function decodeSummary(bytes: Uint8Array, context: SummaryContext): Summary {
+  try {
+    return Summary.fromState(context, decode(bytes, context));
+  } catch (error) {
+    if (error instanceof ByteReadError) throw new SketchDecodeError(`summary: ${error.message}`);
+    throw error;
+  }
+}
+
+function encode(summary: Summary, ordered: boolean): Uint8Array {
+  const { total, withoutActor, saturated, incomplete, items, actors } = summary.state();
+  const writer = new ByteWriter();
+  writer.uint8(MAGIC_T);
+  writer.uint8(MAGIC_S);
+  writer.uint8(VERSION);
+  writer.uint8(
+    (items instanceof ItemSketch ? FLAG_ITEMS_SKETCHED : 0) |
+      (actors instanceof HyperLogLog ? FLAG_ACTORS_SKETCHED : 0) |
+      (saturated ? FLAG_SATURATED : 0) |
+      (incomplete ? FLAG_INCOMPLETE : 0),
+  );
+  writer.uint32(summary.context.hash.seedId);
+  writer.uint32(0);
+  writer.varint(total);
+  writer.varint(withoutActor);
+  if (items instanceof ItemSketch) {
+    section(writer, SECTION_ITEM_SKETCH, () => writeItemSketch(writer, items));
+  } else if (items.size > 0) {
+    section(writer, SECTION_ITEM_TABLE, () => writeItemTable(writer, items, ordered));
+  }
+  if (actors instanceof HyperLogLog) {
+    section(writer, SECTION_REGISTERS, () => writer.raw(actors.encode()));
+  } else if (actors.size > 0) {
+    section(writer, SECTION_ACTOR_SET, () => writeActors(writer, actors, ordered));
+  }
+  writer.patchUint32(CRC_OFFSET, crc32(writer.view(BODY_OFFSET)));
+  return writer.finish();
+}
+
+function section(writer: ByteWriter, id: number, writePayload: () => void): void {
+  writer.uint8(id);
+  const lengthOffset = writer.length;
+  writer.uint32(0);
+  writePayload();
+  writer.patchUint32(lengthOffset, writer.length - lengthOffset - 4);
+}
+
+function writeItemTable(
+  writer: ByteWriter,
+  table: ReadonlyMap<string, number>,
+  ordered: boolean,
+): void {
+  writer.varint(table.size);
+  if (!ordered) {
+    for (const [item, count] of table) {
+      writer.text(item);
+      writer.varint(count);
+    }
+    return;
+  }
+  for (const item of sortUtf8([...table.keys()])) {
+    writer.text(item);
+    writer.varint(table.get(item)!);
+  }
+}
+
+function writeItemSketch(writer: ByteWriter, sketch: ItemSketch): void {
+  const { cells, top, cut } = sketch;
+  writer.uint8(Math.log2(cells.width));
+  writer.uint8(cells.depth);
+  writer.varint(top.capacity);
+  writer.varint(cut);
+  writer.varint(top.size);
+  for (const { item, upper, lower } of top.rows()) {
+    writer.text(item);
+    writer.varint(upper);
+    writer.varint(upper - lower);
+  }
+  for (const cell of cells.cells) writer.varint(cell);
+}
+
+function writeActors(writer: ByteWriter, actors: ActorSet, ordered: boolean): void {
+  if (!ordered) {
+    actors.forEach((lo, hi) => {
+      writer.uint32(lo);
+      writer.uint32(hi);
+    });
+    return;
+  }
+  for (const word of actors.sorted()) writer.uint32(word);
+}
+
+function decode(bytes: Uint8Array, context: SummaryContext): SummaryState {
+  const reader = new ByteReader(bytes);
+  if (reader.uint8() !== MAGIC_T || reader.uint8() !== MAGIC_S) fail('not the bytes of a summary');
+  const version = reader.uint8();
+  if (version !== VERSION) fail(`format version ${version} is not known`);
+  const flags = reader.uint8();
+  if (flags > FLAGS_KNOWN) fail('unknown flags');
+  if (reader.uint32() !== context.hash.seedId) fail('written under another hash key');
+  if (reader.uint32() !== crc32(bytes.subarray(BODY_OFFSET))) fail('the checksum does not fit');
+  const state: SummaryState = {
+    total: reader.varint(),
+    withoutActor: reader.varint(),
+    saturated: (flags & FLAG_SATURATED) !== 0,
+    incomplete: (flags & FLAG_INCOMPLETE) !== 0,
+    items: new Map(),
+    actors: new ActorSet(),
+  };
+  let lastId = 0;
+  while (reader.remaining > 0) {
+    const id = reader.uint8();
+    if (id <= lastId) fail('sections are out of order');
+    lastId = id;
+    const payload = new ByteReader(reader.raw(reader.uint32()));
+    readSection(id, payload, state, context);
+    payload.expectEnd();
+  }
+  const sketched = state.items instanceof ItemSketch ? FLAG_ITEMS_SKETCHED : 0;
+  const registers = state.actors instanceof HyperLogLog ? FLAG_ACTORS_SKETCHED : 0;
+  if ((flags & (FLAG_ITEMS_SKETCHED | FLAG_ACTORS_SKETCHED)) !== (sketched | registers)) {
+    fail('flags and sections contradict each other');
+  }
+  return state;
+}
+
+function readSection(
+  id: number,
+  payload: ByteReader,
+  state: SummaryState,
+  context: SummaryContext,
+): void {
+  switch (id) {
+    case SECTION_ITEM_TABLE:
+      state.items = readItemTable(payload);
+      break;
+    case SECTION_ITEM_SKETCH:
+      if (!(state.items instanceof Map) || state.items.size > 0) fail('items are given twice');
+      state.items = readItemSketch(payload, state.total, context);
+      break;
+    case SECTION_ACTOR_SET:
+      state.actors = readActors(payload);
+      break;
+    case SECTION_REGISTERS:
+      if (!(state.actors instanceof ActorSet) || state.actors.size > 0) {
+        fail('actors are given twice');
+      }
+      state.actors = HyperLogLog.decode(payload.raw(payload.remaining));
+      break;
+    default:
+      fail(`section ${id} is not known`);
+  }
+}
+
+function readItemTable(payload: ByteReader): Map<string, number> {
+  const count = payload.count(TABLE_ROW_BYTES_MIN);
+  const table = new Map<string, number>();
+  for (let index = 0; index < count; index += 1) {
+    const item = payload.text();
+    table.set(item, payload.varint());
+  }
+  if (table.size !== count || count === 0) fail('the item table is damaged');
+  return table;
+}
+
+function readItemSketch(payload: ByteReader, total: number, context: SummaryContext): ItemSketch {
+  const width = 2 ** payload.uint8();
+  const depth = payload.uint8();
+  if (!isCountMinShape(width, depth)) fail('width or depth is out of range');
+  if (width !== context.shape.width || depth !== context.shape.depth) {
+    fail(`cells are ${depth} x ${width} here, not as set up`);
+  }
+  const capacity = payload.varint();
+  if (capacity < 1 || capacity > CANDIDATES_MAX) fail('the number of candidates is out of range');
+  const cut = payload.varint();
+  const size = payload.count(CANDIDATE_BYTES_MIN);
+  if (size > capacity) fail('there are too many candidates');
+  const top = new TopK(capacity);
+  for (let index = 0; index < size; index += 1) {
+    const item = payload.text();
+    const upper = payload.varint();
+    const lower = upper - payload.varint();
+    if (lower < 0 || top.get(item) !== undefined) fail('a candidate is damaged');
+    top.offer(item, upper, lower);
+  }
+  return new ItemSketch(readCells(payload, width, depth, total), top, cut);
+}
+
+function readCells(payload: ByteReader, width: number, depth: number, total: number): CountMin {
+  const length = width * depth;
+  if (payload.remaining < length) fail('cells are missing');
+  const cells: Cells = total < TWO_POW_32 ? new Uint32Array(length) : new Float64Array(length);
+  for (let index = 0; index < length; index += 1) {
+    const cell = payload.varint();
+    if (cell > total) fail('a cell is larger than the total');
+    cells[index] = cell;
+  }
+  return new CountMin({ width, depth }, cells, total);
+}
+
+function readActors(payload: ByteReader): ActorSet {
+  const count = payload.remaining / BYTES_PER_ACTOR;
+  if (!Number.isInteger(count) || count === 0) fail('the actor set is damaged');
+  const actors = new ActorSet();
+  for (let index = 0; index < count; index += 1) {
+    const lo = payload.uint32();
+    actors.add(lo, payload.uint32());
+  }
+  if (actors.size !== count) fail('an actor is listed twice');
+  return actors;
+}
+
+function fail(message: string): never {
+  throw new SketchDecodeError(`summary: ${message}`);
+}

@@ -1,0 +1,309 @@
+/*
+ * What      Everything Tally keeps about some events: how many, how often each item occurred, which
+ *           were most frequent, and how many different actors there were. One type, one merge.
+ * Paper     The parts are those of item-sketch.ts and hyperloglog.ts; mergeable summaries: Agarwal
+ *           et al., 2012. Exact tables are kept until they pass a limit, then they become sketches.
+ * Params    SummaryShape: width and depth of the cells, candidates, and the limits up to which
+ *           items (their number, and their bytes) and actors are kept exactly.
+ * Guarantee While `itemsExact`: counts are exact. Else lower <= true <= upper for every item, and
+ *           upper <= true + epsilon * total with probability 1 - delta. While `actorsExact`: the
+ *           number of different actor hashes; else HyperLogLog's 0.81 % standard error.
+ *           `total` and `withoutActor` are exact up to 2^53 - 1; past it `saturated` is true.
+ * Memory    A few hundred bytes while small; at most 8 * width * depth + 16 KiB + candidates.
+ * Cost      add: one map update, or O(depth). merge: the size of both.
+ * Merge     Commutative, associative, with the empty summary as identity; byte for byte (of the
+ *           canonical encoding) for total, exact tables, registers and the exact flags, as bounds
+ *           for cells, candidates, cut-off. The argument is unchanged.
+ * Not       Not an order of events and no removal; it does not know which bucket it is of.
+ */
+import { assert } from '../lib/assert.ts';
+import { utf8Length } from '../lib/utf8.ts';
+import { ActorSet } from './actor-set.ts';
+import type { CountMinShape } from './count-min.ts';
+import type { KeyedHash } from './hash.ts';
+import { HyperLogLog } from './hyperloglog.ts';
+import { ItemSketch } from './item-sketch.ts';
+
+export interface SummaryShape extends CountMinShape {
+  /** How many of the heaviest items are listed beside the cells. */
+  readonly candidates: number;
+  /** Above so many different items, or so many bytes of them, counts become estimates. */
+  readonly exactItems: number;
+  readonly exactItemBytes: number;
+  /** Above so many different actors their number becomes an estimate. */
+  readonly exactActors: number;
+}
+
+/** A summary that is not added to any more: 5 x 16,384 cells, epsilon = e / 16,384 = 0.017 %. */
+export const CLOSED_SHAPE: SummaryShape = {
+  width: 16_384,
+  depth: 5,
+  candidates: 2_000,
+  exactItems: 16_384,
+  exactItemBytes: 8 * 2 ** 20,
+  exactActors: 1_536,
+};
+
+/** A part of a bucket that is still open: exact, so that the closed summary can be tight. */
+export const PART_SHAPE: SummaryShape = { ...CLOSED_SHAPE, exactItems: 262_144 };
+
+/** What summaries that are to be merged have in common. */
+export interface SummaryContext {
+  readonly hash: KeyedHash;
+  readonly shape: SummaryShape;
+}
+
+/** Rough cost in memory of an entry in a table of items, beside the item's own bytes. */
+const TABLE_ENTRY_BYTES = 80;
+const FIXED_BYTES = 400;
+
+/** The state of a summary, as the codec sees it. */
+export interface SummaryState {
+  total: number;
+  withoutActor: number;
+  saturated: boolean;
+  incomplete: boolean;
+  items: ReadonlyMap<string, number> | ItemSketch;
+  actors: ActorSet | HyperLogLog;
+}
+
+export class Summary {
+  readonly context: SummaryContext;
+  #total = 0;
+  #withoutActor = 0;
+  #saturated = false;
+  /** True when something that belongs in here was damaged and could not be counted. */
+  incomplete = false;
+  #table: Map<string, number> | null = new Map();
+  #tableBytes = 0;
+  #sketch: ItemSketch | null = null;
+  #actors: ActorSet | HyperLogLog = new ActorSet();
+
+  constructor(context: SummaryContext) {
+    this.context = context;
+  }
+
+  /** Takes over a state that a codec has read; limits of the shape apply from the next change. */
+  static fromState(context: SummaryContext, state: SummaryState): Summary {
+    const summary = new Summary(context);
+    summary.#total = state.total;
+    summary.#withoutActor = state.withoutActor;
+    summary.#saturated = state.saturated;
+    summary.incomplete = state.incomplete;
+    summary.#actors = state.actors;
+    if (state.items instanceof ItemSketch) {
+      summary.#table = null;
+      summary.#sketch = state.items;
+    } else {
+      summary.#table = new Map(state.items);
+      for (const item of state.items.keys()) summary.#tableBytes += utf8Length(item);
+    }
+    return summary;
+  }
+
+  state(): SummaryState {
+    return {
+      total: this.#total,
+      withoutActor: this.#withoutActor,
+      saturated: this.saturated,
+      incomplete: this.incomplete,
+      items: this.#table ?? this.#itemSketch,
+      actors: this.#actors,
+    };
+  }
+
+  /** Sum of the counts added. */
+  get total(): number {
+    return this.#total;
+  }
+
+  /** Sum of the counts added without an actor. */
+  get withoutActor(): number {
+    return this.#withoutActor;
+  }
+
+  get saturated(): boolean {
+    return this.#saturated || (this.#sketch?.saturated ?? false);
+  }
+
+  get itemsExact(): boolean {
+    return this.#table !== null;
+  }
+
+  get actorsExact(): boolean {
+    return this.#actors instanceof ActorSet;
+  }
+
+  get actors(): ActorSet | HyperLogLog {
+    return this.#actors;
+  }
+
+  /** Different items while exact; listed ones otherwise. */
+  get itemCount(): number {
+    return this.#table?.size ?? this.#itemSketch.top.size;
+  }
+
+  /** Bytes of the items' UTF-8 forms while exact. */
+  get itemBytes(): number {
+    return this.#tableBytes;
+  }
+
+  /** No item beyond those listed (all of them, while exact) has a larger count. */
+  get cut(): number {
+    return this.#sketch?.cut ?? 0;
+  }
+
+  /** About how much memory this takes. */
+  get byteLength(): number {
+    const entries = this.itemCount * TABLE_ENTRY_BYTES + this.#tableBytes;
+    return FIXED_BYTES + entries + (this.#sketch?.cells.byteLength ?? 0) + this.#actors.byteLength;
+  }
+
+  /** Counts an item; `count` is a positive safe integer. The actor is added separately. */
+  add(item: string, count: number): void {
+    this.#grow(count);
+    if (this.#table === null) {
+      this.#itemSketch.add(item, count, this.context.hash);
+    } else {
+      this.#addToTable(this.#table, item, count);
+      this.#sketchAboveLimit();
+    }
+  }
+
+  /** `lo` and `hi` are the halves of the actor's keyed hash. */
+  addActor(lo: number, hi: number): void {
+    if (this.#actors instanceof HyperLogLog) {
+      this.#actors.addHash(lo, hi);
+      return;
+    }
+    this.#actors.add(lo, hi);
+    if (this.#actors.size > this.context.shape.exactActors) {
+      this.#actors = registersOf(this.#actors);
+    }
+  }
+
+  /** Notes that so many of the counted events named no actor. */
+  addWithoutActor(count: number): void {
+    this.#withoutActor = this.#bounded(this.#withoutActor + count);
+  }
+
+  /** lower <= true count <= upper; `lo` and `hi` are the item's hash. */
+  upperOf(item: string, lo: number, hi: number): number {
+    if (this.#table !== null) return this.#table.get(item) ?? 0;
+    return this.#itemSketch.upperOf(item, lo, hi);
+  }
+
+  lowerOf(item: string): number {
+    if (this.#table !== null) return this.#table.get(item) ?? 0;
+    return this.#itemSketch.lowerOf(item);
+  }
+
+  /** Bounds of a listed item (every item that occurred is listed while exact). */
+  listed(item: string): { readonly upper: number; readonly lower: number } | undefined {
+    if (this.#table === null) return this.#itemSketch.top.get(item);
+    const count = this.#table.get(item);
+    return count === undefined ? undefined : { upper: count, lower: count };
+  }
+
+  /** Calls back for each listed item with its upper and lower bound, in no particular order. */
+  forEachListed(visit: (item: string, upper: number, lower: number) => void): void {
+    if (this.#table !== null) {
+      for (const [item, count] of this.#table) visit(item, count, count);
+      return;
+    }
+    for (const row of this.#itemSketch.top.values()) visit(row.item, row.upper, row.lower);
+  }
+
+  /** Adds all that the other has counted; the other is unchanged. */
+  merge(other: Summary): void {
+    assert(other !== this, 'a summary is not merged into itself');
+    assert(other.context.hash.seedId === this.context.hash.seedId, 'hash keys are equal');
+    this.#grow(other.#total);
+    this.#withoutActor = this.#bounded(this.#withoutActor + other.#withoutActor);
+    this.#saturated ||= other.#saturated;
+    this.incomplete ||= other.incomplete;
+    this.#mergeItems(other);
+    this.#mergeActors(other.#actors);
+  }
+
+  clone(): Summary {
+    const copy = new Summary(this.context);
+    copy.#total = this.#total;
+    copy.#withoutActor = this.#withoutActor;
+    copy.#saturated = this.#saturated;
+    copy.incomplete = this.incomplete;
+    copy.#table = this.#table === null ? null : new Map(this.#table);
+    copy.#tableBytes = this.#tableBytes;
+    copy.#sketch = this.#sketch?.clone() ?? null;
+    copy.#actors = this.#actors.clone();
+    return copy;
+  }
+
+  get #itemSketch(): ItemSketch {
+    assert(this.#sketch !== null, 'a summary has a table or a sketch');
+    return this.#sketch;
+  }
+
+  #mergeItems(other: Summary): void {
+    const { hash } = this.context;
+    if (this.#table !== null && other.#table !== null) {
+      for (const [item, count] of other.#table) this.#addToTable(this.#table, item, count);
+      this.#sketchAboveLimit();
+    } else if (this.#table !== null) {
+      const sketch = other.#itemSketch.clone();
+      sketch.addTable(this.#table, this.#total - other.#total, hash);
+      this.#becomeSketch(sketch);
+    } else if (other.#table !== null) {
+      this.#itemSketch.addTable(other.#table, other.#total, hash);
+    } else {
+      this.#itemSketch.merge(other.#itemSketch, hash);
+    }
+  }
+
+  #mergeActors(other: ActorSet | HyperLogLog): void {
+    if (other instanceof ActorSet) {
+      other.forEach((lo, hi) => this.addActor(lo, hi));
+      return;
+    }
+    if (this.#actors instanceof ActorSet) this.#actors = registersOf(this.#actors);
+    this.#actors.merge(other);
+  }
+
+  #addToTable(table: Map<string, number>, item: string, count: number): void {
+    const before = table.get(item);
+    if (before === undefined) this.#tableBytes += utf8Length(item);
+    table.set(item, this.#bounded((before ?? 0) + count));
+  }
+
+  #sketchAboveLimit(): void {
+    const { shape, hash } = this.context;
+    if (this.#table === null) return;
+    if (this.#table.size <= shape.exactItems && this.#tableBytes <= shape.exactItemBytes) return;
+    const sketch = ItemSketch.empty(shape, shape.candidates);
+    sketch.addTable(this.#table, this.#total, hash);
+    this.#becomeSketch(sketch);
+  }
+
+  #becomeSketch(sketch: ItemSketch): void {
+    this.#sketch = sketch;
+    this.#table = null;
+    this.#tableBytes = 0;
+  }
+
+  #grow(count: number): void {
+    this.#total = this.#bounded(this.#total + count);
+  }
+
+  #bounded(value: number): number {
+    if (value <= Number.MAX_SAFE_INTEGER) return value;
+    this.#saturated = true;
+    return Number.MAX_SAFE_INTEGER;
+  }
+}
+
+/** The registers that the set's hashes give: nothing is lost by having been exact first. */
+function registersOf(actors: ActorSet): HyperLogLog {
+  const registers = new HyperLogLog();
+  actors.forEach((lo, hi) => registers.addHash(lo, hi));
+  return registers;
+}
