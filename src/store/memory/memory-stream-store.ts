@@ -1,0 +1,359 @@
+/**
+ * The streams port in this process's memory: the default without Redis, and the store of the
+ * simulation. Nothing survives a restart. Each method runs in one turn of the event loop, so it is
+ * as atomic as a script in Redis. Time comes from the clock that is passed in.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { Tag, TagSource } from '../../lib/random-tag.ts';
+import { compareUtf8 } from '../../lib/utf8.ts';
+import { type Bucket, bucketName } from '../../streams/buckets.ts';
+import { compareEntryIds, entryTimeMs } from '../../streams/entry-id.ts';
+import {
+  type Aside,
+  type AppendOutcome,
+  type AppendRequest,
+  type CommitOutcome,
+  type CompactionCommit,
+  FIRST_GENERATION,
+  type FoldCommit,
+  type Generation,
+  type ListedStream,
+  type LogEntry,
+  type NewPart,
+  type PartitionStats,
+  type StoredSummary,
+  type StreamIndex,
+  type StreamStore,
+} from '../../streams/store-port.ts';
+
+export interface MemoryStoreOptions {
+  readonly partitionCount: number;
+  readonly clock: Clock;
+  readonly tags: TagSource;
+  readonly maxBacklogBytes: number;
+  readonly maxBacklogEntries: number;
+  readonly clientIdTtlMs: number;
+  readonly serverIdTtlMs: number;
+  /** Per partition and source. */
+  readonly maxRememberedIds: number;
+}
+
+interface RememberedId {
+  readonly fingerprint: string;
+  readonly attempt: Tag;
+  readonly answer: string;
+  readonly expiresAtMs: number;
+}
+
+interface SummarySlot extends StoredSummary {
+  readonly expiresAtMs: number;
+}
+
+/** Values are never changed in place, so a shallow copy of a share is a snapshot of it. */
+interface StreamShare {
+  readonly generation: Generation;
+  readonly deletedThrough: string | null;
+  readonly listedUntilMs: number;
+  readonly parts: ReadonlyMap<Tag, NewPart>;
+  readonly summaries: ReadonlyMap<string, SummarySlot>;
+  /** When the first of the summaries expires. */
+  readonly nextExpiryMs: number;
+  /** A deleted stream's generation is remembered as long as the keys of its importers are. */
+  readonly keptUntilMs: number;
+  readonly compactAtMs: number | null;
+}
+
+const NO_SHARE: StreamShare = {
+  generation: FIRST_GENERATION,
+  deletedThrough: null,
+  listedUntilMs: 0,
+  parts: new Map(),
+  summaries: new Map(),
+  nextExpiryMs: Number.POSITIVE_INFINITY,
+  keptUntilMs: 0,
+  compactAtMs: null,
+};
+
+/** All of one partition; `copy` makes a snapshot that later writes do not change. */
+export class MemoryPartition {
+  log: LogEntry[] = [];
+  lastId = '0-0';
+  waitingBytes = 0;
+  aside: Aside[] = [];
+  ids = {
+    client: new Map<string, RememberedId>(),
+    server: new Map<string, RememberedId>(),
+  };
+  streams = new Map<string, StreamShare>();
+
+  copy(): MemoryPartition {
+    const copy = new MemoryPartition();
+    copy.log = [...this.log];
+    copy.lastId = this.lastId;
+    copy.waitingBytes = this.waitingBytes;
+    copy.aside = [...this.aside];
+    copy.ids = { client: new Map(this.ids.client), server: new Map(this.ids.server) };
+    copy.streams = new Map(this.streams);
+    return copy;
+  }
+}
+
+export class MemoryStreamStore implements StreamStore {
+  readonly partitionCount: number;
+  readonly #options: MemoryStoreOptions;
+  protected readonly partitions: MemoryPartition[];
+
+  constructor(options: MemoryStoreOptions) {
+    this.#options = options;
+    this.partitionCount = options.partitionCount;
+    this.partitions = Array.from({ length: options.partitionCount }, () => new MemoryPartition());
+  }
+
+  async append(partition: number, requests: readonly AppendRequest[]): Promise<AppendOutcome[]> {
+    const state = this.partitions[partition]!;
+    const nowMs = this.#options.clock.nowMs();
+    const fresh: Uint8Array[] = [];
+    let freshBytes = 0;
+    const outcomes = requests.map((request): AppendOutcome => {
+      const ids = state.ids[request.idSource];
+      const known = ids.get(request.id);
+      if (known !== undefined && known.expiresAtMs > nowMs) return outcomeOf(known, request);
+      const bytes = request.blob.length;
+      if (this.#isBacklogFull(state, freshBytes + bytes) && bytes > 0) {
+        return { kind: 'backlog_full' };
+      }
+      if (!this.#makeRoomForId(ids, nowMs)) return { kind: 'ids_full' };
+      const { clientIdTtlMs, serverIdTtlMs } = this.#options;
+      const ttlMs = request.idSource === 'client' ? clientIdTtlMs : serverIdTtlMs;
+      const { fingerprint, attempt, answer } = request;
+      ids.delete(request.id);
+      ids.set(request.id, { fingerprint, attempt, answer, expiresAtMs: nowMs + ttlMs });
+      if (bytes > 0) fresh.push(request.blob);
+      freshBytes += bytes;
+      return { kind: 'applied' };
+    });
+    if (fresh.length > 0) {
+      state.lastId = nextId(state.lastId, nowMs);
+      const blob = Buffer.concat(fresh);
+      state.log.push({ id: state.lastId, tag: this.#options.tags(), blob });
+      state.waitingBytes += blob.length;
+    }
+    return outcomes;
+  }
+
+  async readLog(partition: number, maxEntries: number, maxBytes: number): Promise<LogEntry[]> {
+    const entries: LogEntry[] = [];
+    let bytes = 0;
+    for (const entry of this.partitions[partition]!.log) {
+      bytes += entry.blob.length;
+      if (entries.length === maxEntries || (entries.length > 0 && bytes > maxBytes)) break;
+      entries.push(entry);
+    }
+    return entries;
+  }
+
+  async commitFold(partition: number, commit: FoldCommit): Promise<CommitOutcome> {
+    const state = this.partitions[partition]!;
+    const entries = new Map(state.log.map((entry) => [entry.id, entry]));
+    for (const { id, tag } of commit.entries) {
+      if (!this.isSameEntry(entries.get(id), tag)) return 'conflict';
+    }
+    for (const { stream, generation } of commit.streams) {
+      if (this.#share(state, stream).generation !== generation) return 'conflict';
+    }
+    for (const { stream, parts, compactAtMs, listedUntilMs } of commit.streams) {
+      const share = this.#share(state, stream);
+      state.streams.set(stream, {
+        ...share,
+        parts: new Map([...share.parts, ...parts.map((part) => [part.tag, part] as const)]),
+        compactAtMs: Math.min(share.compactAtMs ?? compactAtMs, compactAtMs),
+        listedUntilMs: Math.max(share.listedUntilMs, listedUntilMs),
+      });
+    }
+    const folded = new Set(commit.entries.map(({ id }) => id));
+    for (const { id, blob } of state.log) if (folded.has(id)) state.waitingBytes -= blob.length;
+    state.log = state.log.filter(({ id }) => !folded.has(id));
+    this.#setAside(state, commit.aside);
+    return 'applied';
+  }
+
+  async readDueStreams(partition: number, nowMs: number, limit: number): Promise<string[]> {
+    const { streams } = this.partitions[partition]!;
+    sweep(streams, this.#options.clock.nowMs());
+    return [...streams]
+      .filter(([, { compactAtMs }]) => compactAtMs !== null && compactAtMs <= nowMs)
+      .sort(([a, { compactAtMs: aMs }], [b, { compactAtMs: bMs }]) => {
+        return (aMs ?? 0) - (bMs ?? 0) || compareUtf8(a, b);
+      })
+      .slice(0, limit)
+      .map(([stream]) => stream);
+  }
+
+  async commitCompaction(partition: number, commit: CompactionCommit): Promise<CommitOutcome> {
+    const state = this.partitions[partition]!;
+    const share = this.#share(state, commit.stream);
+    if (share.generation !== commit.generation) return 'conflict';
+    if (!this.areOpen(share.parts, commit.removeParts)) return 'conflict';
+    for (const { bucket, expectedTag } of commit.summaries) {
+      if ((this.#summary(share, bucket)?.tag ?? null) !== expectedTag) return 'conflict';
+    }
+    const parts = new Map(share.parts);
+    for (const tag of commit.removeParts) parts.delete(tag);
+    for (const part of commit.addParts) parts.set(part.tag, part);
+    const summaries = new Map(share.summaries);
+    let { nextExpiryMs } = share;
+    for (const { bucket, tag, blob, expiresAtMs } of commit.summaries) {
+      summaries.set(bucketName(bucket), { tag, blob, expiresAtMs });
+      nextExpiryMs = Math.min(nextExpiryMs, expiresAtMs);
+    }
+    const overtaken = parts.size !== commit.remainingParts;
+    const compactAtMs = overtaken ? share.compactAtMs : commit.compactAtMs;
+    state.streams.set(commit.stream, { ...share, parts, summaries, nextExpiryMs, compactAtMs });
+    this.#setAside(state, commit.aside);
+    return 'applied';
+  }
+
+  async readIndex(
+    partition: number,
+    stream: string,
+    buckets: readonly Bucket[],
+  ): Promise<StreamIndex> {
+    const state = this.partitions[partition]!;
+    const share = this.#share(state, stream);
+    return {
+      generation: share.generation,
+      deletedThrough: share.deletedThrough,
+      parts: [...share.parts.values()],
+      summaryTags: buckets.map((bucket) => this.#summary(share, bucket)?.tag ?? null),
+      oldestWaitingMs: oldestMs(state),
+    };
+  }
+
+  async readSummaries(
+    partition: number,
+    stream: string,
+    buckets: readonly Bucket[],
+  ): Promise<(StoredSummary | null)[]> {
+    const share = this.#share(this.partitions[partition]!, stream);
+    return buckets.map((bucket) => this.#summary(share, bucket));
+  }
+
+  async readParts(
+    partition: number,
+    stream: string,
+    tags: readonly Tag[],
+  ): Promise<(Uint8Array | null)[]> {
+    const { parts } = this.#share(this.partitions[partition]!, stream);
+    return tags.map((tag) => parts.get(tag)?.blob ?? null);
+  }
+
+  async listStreams(
+    partition: number,
+    after: string | null,
+    limit: number,
+  ): Promise<ListedStream[]> {
+    const nowMs = this.#options.clock.nowMs();
+    return [...this.partitions[partition]!.streams]
+      .filter(([, { listedUntilMs }]) => listedUntilMs > nowMs)
+      .filter(([stream]) => after === null || compareUtf8(stream, after) > 0)
+      .sort(([a], [b]) => compareUtf8(a, b))
+      .slice(0, limit)
+      .map(([stream, { generation }]) => ({ stream, generation }));
+  }
+
+  async deleteStream(partition: number, stream: string, next: Generation): Promise<void> {
+    const state = this.partitions[partition]!;
+    const { clock, clientIdTtlMs } = this.#options;
+    state.streams.set(stream, {
+      ...NO_SHARE,
+      generation: next,
+      deletedThrough: state.lastId,
+      keptUntilMs: clock.nowMs() + clientIdTtlMs,
+    });
+  }
+
+  /** Nothing to do: `deleteStream` has freed them. */
+  async dropStaleSummaries(): Promise<void> {}
+
+  async readStats(partition: number): Promise<PartitionStats> {
+    const state = this.partitions[partition]!;
+    return {
+      waitingEntries: state.log.length,
+      waitingBytes: state.waitingBytes,
+      oldestWaitingMs: oldestMs(state),
+      damagedEntries: state.aside.length,
+    };
+  }
+
+  /** A failover can give an old id to a new entry: only the tag tells them apart. */
+  protected isSameEntry(entry: LogEntry | undefined, tag: Tag): boolean {
+    return entry?.tag === tag;
+  }
+
+  protected areOpen(parts: ReadonlyMap<Tag, NewPart>, tags: readonly Tag[]): boolean {
+    return tags.every((tag) => parts.has(tag));
+  }
+
+  #share(state: MemoryPartition, stream: string): StreamShare {
+    return state.streams.get(stream) ?? NO_SHARE;
+  }
+
+  #summary(share: StreamShare, bucket: Bucket): SummarySlot | null {
+    const slot = share.summaries.get(bucketName(bucket));
+    if (slot === undefined) return null;
+    return slot.expiresAtMs > this.#options.clock.nowMs() ? slot : null;
+  }
+
+  #isBacklogFull(state: MemoryPartition, freshBytes: number): boolean {
+    const { maxBacklogBytes, maxBacklogEntries } = this.#options;
+    const tooMany = state.log.length + state.aside.length >= maxBacklogEntries;
+    return tooMany || state.waitingBytes + freshBytes > maxBacklogBytes;
+  }
+
+  /** Ids stand in the order in which they expire, so the oldest are dropped from the front. */
+  #makeRoomForId(ids: Map<string, RememberedId>, nowMs: number): boolean {
+    for (const [id, { expiresAtMs }] of ids) {
+      if (expiresAtMs > nowMs) break;
+      ids.delete(id);
+    }
+    return ids.size < this.#options.maxRememberedIds;
+  }
+
+  /** What lies aside still counts as waiting, so that the backlog's limit bounds it too. */
+  #setAside(state: MemoryPartition, aside: readonly Aside[]): void {
+    state.aside = [...state.aside, ...aside];
+    for (const { blob } of aside) state.waitingBytes += blob.length;
+  }
+}
+
+function outcomeOf(known: RememberedId, request: AppendRequest): AppendOutcome {
+  if (known.attempt === request.attempt) return { kind: 'applied' };
+  if (known.fingerprint !== request.fingerprint) return { kind: 'key_reused' };
+  return { kind: 'duplicate', answer: known.answer };
+}
+
+/** Redis's rule: the time, or the last id's with the next number where time did not advance. */
+function nextId(lastId: string, nowMs: number): string {
+  const next = `${nowMs}-0`;
+  if (compareEntryIds(next, lastId) > 0) return next;
+  const [lastMs, lastCount] = lastId.split('-');
+  return `${lastMs}-${Number(lastCount) + 1}`;
+}
+
+/** What Redis does by itself: frees summaries that have expired, and streams that are over. */
+function sweep(streams: Map<string, StreamShare>, nowMs: number): void {
+  for (const [stream, share] of streams) {
+    if (share.nextExpiryMs <= nowMs) {
+      const alive = [...share.summaries].filter(([, { expiresAtMs }]) => expiresAtMs > nowMs);
+      const nextExpiryMs = Math.min(...alive.map(([, { expiresAtMs }]) => expiresAtMs));
+      streams.set(stream, { ...share, summaries: new Map(alive), nextExpiryMs });
+    }
+    const isOver = Math.max(share.listedUntilMs, share.keptUntilMs) <= nowMs;
+    if (isOver && share.parts.size === 0) streams.delete(stream);
+  }
+}
+
+function oldestMs(state: MemoryPartition): number | null {
+  const [oldest] = state.log;
+  return oldest === undefined ? null : entryTimeMs(oldest.id);
+}

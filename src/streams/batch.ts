@@ -1,0 +1,145 @@
+/**
+ * A batch: accepted events, already summed up into one exact summary for each stream and bucket.
+ *
+ * Bytes (format version 1; several batches may stand one after the other in a log entry):
+ *
+ *   2 bytes magic "TB", 1 byte version, 4 bytes length of what follows (little-endian), then
+ *   groups to the end: text stream, 1 byte level (0 minute, 1 hour), varint start in minutes,
+ *   4 bytes length, summary (summary-codec.ts)
+ */
+import { ByteReadError, ByteReader, ByteWriter } from '../lib/bytes.ts';
+import { SketchDecodeError } from '../sketches/sketch-decode-error.ts';
+import { Summary, type SummaryContext } from '../sketches/summary.ts';
+import { decodeSummary, encodeSummaryUnordered } from '../sketches/summary-codec.ts';
+import { type Bucket, LEVELS, MINUTE_MS } from './buckets.ts';
+
+const MAGIC_T = 0x54;
+const MAGIC_B = 0x42;
+const VERSION = 1;
+
+/** The share of one stream and bucket. */
+export interface BatchGroup {
+  readonly stream: string;
+  readonly bucket: Bucket;
+  readonly summary: Summary;
+}
+
+/** Sums events up, one at a time. */
+export class BatchBuilder {
+  readonly #context: SummaryContext;
+  readonly #groups = new Map<string, BatchGroup>();
+  #last: BatchGroup | null = null;
+  #eventCount = 0;
+
+  /** `context.shape` must be wide enough to stay exact for all that is added. */
+  constructor(context: SummaryContext) {
+    this.#context = context;
+  }
+
+  get eventCount(): number {
+    return this.#eventCount;
+  }
+
+  get groups(): Iterable<BatchGroup> {
+    return this.#groups.values();
+  }
+
+  /** `actor` is the actor's keyed hash. */
+  add(
+    stream: string,
+    bucket: Bucket,
+    item: string,
+    count: number,
+    actor: { readonly lo: number; readonly hi: number } | null,
+  ): void {
+    const { summary } = this.#groupOf(stream, bucket);
+    summary.add(item, count);
+    if (actor === null) summary.addWithoutActor(count);
+    else summary.addActor(actor.lo, actor.hi);
+    this.#eventCount += 1;
+  }
+
+  /** Adds all that the other has summed up; the other must not be used any more. */
+  merge(other: BatchBuilder): void {
+    for (const { stream, bucket, summary } of other.groups) {
+      this.#groupOf(stream, bucket).summary.merge(summary);
+    }
+    this.#eventCount += other.eventCount;
+  }
+
+  encode(): Uint8Array {
+    return encodeBatch(this.groups);
+  }
+
+  /** Most events follow one of their own stream and minute: that group is at hand. */
+  #groupOf(stream: string, bucket: Bucket): BatchGroup {
+    const last = this.#last;
+    if (
+      last !== null &&
+      last.stream === stream &&
+      last.bucket.startMs === bucket.startMs &&
+      last.bucket.level === bucket.level
+    ) {
+      return last;
+    }
+    const key = `${bucket.level}:${bucket.startMs}:${stream}`;
+    let group = this.#groups.get(key);
+    if (group === undefined) {
+      group = { stream, bucket, summary: new Summary(this.#context) };
+      this.#groups.set(key, group);
+    }
+    this.#last = group;
+    return group;
+  }
+}
+
+export function encodeBatch(groups: Iterable<BatchGroup>): Uint8Array {
+  const writer = new ByteWriter();
+  writer.uint8(MAGIC_T);
+  writer.uint8(MAGIC_B);
+  writer.uint8(VERSION);
+  const lengthOffset = writer.length;
+  writer.uint32(0);
+  for (const { stream, bucket, summary } of groups) {
+    writer.text(stream);
+    writer.uint8(LEVELS.indexOf(bucket.level));
+    writer.varint(bucket.startMs / MINUTE_MS);
+    const bytes = encodeSummaryUnordered(summary);
+    writer.uint32(bytes.length);
+    writer.raw(bytes);
+  }
+  writer.patchUint32(lengthOffset, writer.length - lengthOffset - 4);
+  return writer.finish();
+}
+
+/** Reads the batches of a log entry; throws only SketchDecodeError. */
+export function decodeBatches(bytes: Uint8Array, context: SummaryContext): BatchGroup[] {
+  try {
+    const reader = new ByteReader(bytes);
+    const groups: BatchGroup[] = [];
+    while (reader.remaining > 0) readBatch(reader, context, groups);
+    return groups;
+  } catch (error) {
+    if (error instanceof ByteReadError) throw new SketchDecodeError(`batch: ${error.message}`);
+    throw error;
+  }
+}
+
+function readBatch(reader: ByteReader, context: SummaryContext, groups: BatchGroup[]): void {
+  if (reader.uint8() !== MAGIC_T || reader.uint8() !== MAGIC_B) {
+    throw new SketchDecodeError('batch: not the bytes of a batch');
+  }
+  const version = reader.uint8();
+  if (version !== VERSION) {
+    throw new SketchDecodeError(`batch: format version ${version} is not known`);
+  }
+  const body = new ByteReader(reader.raw(reader.uint32()));
+  while (body.remaining > 0) {
+    const stream = body.text();
+    const level = LEVELS[body.uint8()];
+    if (level === undefined) throw new SketchDecodeError('batch: the level is not known');
+    const startMs = body.varint() * MINUTE_MS;
+    const summary = decodeSummary(body.raw(body.uint32()), context);
+    groups.push({ stream, bucket: { level, startMs }, summary });
+  }
+}

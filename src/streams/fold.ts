@@ -1,0 +1,152 @@
+/**
+ * The fold: what waits in a partition's log becomes one exact part for each stream and bucket, and
+ * leaves the log, in one atomic step. It keeps no state: killed before that step it has changed
+ * nothing, after it everything. Two folds of one partition at once do no harm: the step checks that
+ * every entry is still there with its tag, so the second one finds nothing to apply.
+ */
+import type { Clock } from '../lib/clock.ts';
+import type { TagSource } from '../lib/random-tag.ts';
+import { BrokenStreamError } from '../lib/store-errors.ts';
+import { SketchDecodeError } from '../sketches/sketch-decode-error.ts';
+import type { Summary, SummaryContext } from '../sketches/summary.ts';
+import { type BatchGroup, decodeBatches, encodeBatch } from './batch.ts';
+import { type Bucket, bucketName, expiresAtMs, type Retention } from './buckets.ts';
+import type { Compactor } from './compact.ts';
+import { compactionDueMs, isFull, type OpenBucket, openBuckets } from './compaction-plan.ts';
+import { compareEntryIds } from './entry-id.ts';
+import { FOLD_BYTES_MAX, FOLD_ENTRIES_MAX } from './limits.ts';
+import { mergeExactly, partsOf } from './parts.ts';
+import type { Aside, LogEntry, StreamFold, StreamIndex, StreamStore } from './store-port.ts';
+
+export interface FoldOptions {
+  readonly store: StreamStore;
+  readonly compactor: Compactor;
+  readonly clock: Clock;
+  readonly tags: TagSource;
+  /** With PART_SHAPE. */
+  readonly partContext: SummaryContext;
+  readonly retention: Retention;
+}
+
+export interface FoldReport {
+  /** Entries that left the log. */
+  readonly entryCount: number;
+  /** Entries, or streams' shares of them, that could not be used and were moved aside. */
+  readonly asideCount: number;
+  /** There may be more to fold at once. */
+  readonly more: boolean;
+}
+
+const NOTHING: FoldReport = { entryCount: 0, asideCount: 0, more: false };
+
+/** A group, and the entry it came from: a deleted stream's older entries are skipped. */
+interface EntryGroup extends BatchGroup {
+  readonly entryId: string;
+}
+
+export class Folder {
+  readonly #options: FoldOptions;
+
+  constructor(options: FoldOptions) {
+    this.#options = options;
+  }
+
+  /** One step; call again while it reports `more`. */
+  async foldPartition(partition: number): Promise<FoldReport> {
+    const { store, compactor } = this.#options;
+    const entries = await store.readLog(partition, FOLD_ENTRIES_MAX, FOLD_BYTES_MAX);
+    if (entries.length === 0) return NOTHING;
+    const aside: Aside[] = [];
+    const streams: StreamFold[] = [];
+    for (const [stream, groups] of this.#decode(entries, aside)) {
+      const index = await this.#readIndex(partition, stream);
+      if (index === null) {
+        aside.push({ reason: 'the keys of a stream are broken', blob: encodeBatch(groups) });
+        continue;
+      }
+      if (openBuckets(index.parts).some((open) => isFull(open) && isTouched(open, groups))) {
+        await compactor.compactStream(partition, stream);
+        return { ...NOTHING, more: true };
+      }
+      const fold = this.#foldStream(stream, index, groups);
+      if (fold !== null) streams.push(fold);
+    }
+    const commit = { entries: entries.map(({ id, tag }) => ({ id, tag })), streams, aside };
+    const outcome = await store.commitFold(partition, commit);
+    if (outcome === 'conflict') return { ...NOTHING, more: true };
+    return { entryCount: entries.length, asideCount: aside.length, more: true };
+  }
+
+  /** The entries' groups by stream; an entry that cannot be read goes aside whole. */
+  #decode(entries: readonly LogEntry[], aside: Aside[]): Map<string, EntryGroup[]> {
+    const byStream = new Map<string, EntryGroup[]>();
+    for (const { id, blob } of entries) {
+      try {
+        for (const group of decodeBatches(blob, this.#options.partContext)) {
+          const groups = byStream.get(group.stream) ?? [];
+          groups.push({ ...group, entryId: id });
+          byStream.set(group.stream, groups);
+        }
+      } catch (error) {
+        if (!(error instanceof SketchDecodeError)) throw error;
+        aside.push({ reason: error.message, blob });
+      }
+    }
+    return byStream;
+  }
+
+  /** Null when the stream's keys are broken. */
+  async #readIndex(partition: number, stream: string): Promise<StreamIndex | null> {
+    try {
+      return await this.#options.store.readIndex(partition, stream, []);
+    } catch (error) {
+      if (error instanceof BrokenStreamError) return null;
+      throw error;
+    }
+  }
+
+  #foldStream(
+    stream: string,
+    index: StreamIndex,
+    groups: readonly EntryGroup[],
+  ): StreamFold | null {
+    const { clock, tags, partContext, retention } = this.#options;
+    const { deletedThrough } = index;
+    const alive = groups.filter(
+      ({ entryId }) => deletedThrough === null || compareEntryIds(entryId, deletedThrough) > 0,
+    );
+    if (alive.length === 0) return null;
+    const nowMs = clock.nowMs();
+    const parts = [...groupByBucket(alive).values()].flatMap(({ bucket, summaries }) =>
+      partsOf(mergeExactly(summaries, partContext), bucket, nowMs, tags),
+    );
+    const ends = parts.map(({ bucket }) =>
+      expiresAtMs({ level: 'hour', startMs: bucket.startMs }, retention),
+    );
+    return {
+      stream,
+      generation: index.generation,
+      parts,
+      compactAtMs: compactionDueMs([...index.parts, ...parts], nowMs) ?? nowMs,
+      listedUntilMs: Math.max(...ends),
+    };
+  }
+}
+
+function groupByBucket(
+  groups: readonly BatchGroup[],
+): Map<string, { bucket: Bucket; summaries: Summary[] }> {
+  const byBucket = new Map<string, { bucket: Bucket; summaries: Summary[] }>();
+  for (const { bucket, summary } of groups) {
+    const name = bucketName(bucket);
+    const known = byBucket.get(name);
+    if (known === undefined) byBucket.set(name, { bucket, summaries: [summary] });
+    else known.summaries.push(summary);
+  }
+  return byBucket;
+}
+
+function isTouched({ bucket }: OpenBucket, groups: readonly BatchGroup[]): boolean {
+  const name = bucketName(bucket);
+  return groups.some((group) => bucketName(group.bucket) === name);
+}

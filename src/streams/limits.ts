@@ -1,0 +1,45 @@
+/** Limits and delays of the streams room that are not settings, each with its reason. */
+import { MINUTE_MS } from './buckets.ts';
+
+const MIB = 2 ** 20;
+
+/** A fold takes at most so much at once: its script runs for some milliseconds, not for seconds. */
+export const FOLD_ENTRIES_MAX = 512;
+export const FOLD_BYTES_MAX = 8 * MIB;
+
+/** An append carries at most so much; what waits beyond it goes with the next one. */
+export const APPEND_REQUESTS_MAX = 64;
+export const APPEND_BYTES_MAX = 4 * MIB;
+/** Small batches without a client's key are summed up into one of at most so many events. */
+export const SHARED_BATCH_EVENTS_MAX = 1_000;
+/** A partition's queue in one process: beyond it ingest is refused, so that memory is bounded. */
+export const APPEND_QUEUE_BYTES_MAX = 64 * MIB;
+/** An append whose outcome is unknown is repeated so often, with growing pauses in between. */
+export const APPEND_REPEATS_MAX = 3;
+export const APPEND_REPEAT_PAUSE_MS = 150;
+
+/** A stream's parts of one bucket: a fold that finds it full has it compacted first. */
+export const BUCKET_PARTS_MAX = 256;
+export const BUCKET_PART_BYTES_MAX = 16 * MIB;
+/** Parts of a bucket are merged, or compacted once it is closed, when there are so many. */
+export const BUCKET_PARTS_DUE = 16;
+/** Parts of a closed bucket wait so long for company, so that late events come in bunches. */
+export const PART_WAIT_MS = MINUTE_MS;
+/** A bucket counts as closed a little after its end: entries take a moment to be folded. */
+export const CLOSE_DELAY_MS = 2_000;
+/** Larger parts are not merged with others. A part at its limit of items is always larger. */
+export const PART_BYTES_MERGEABLE = MIB / 2;
+/** The largest part that folding or merging may make. */
+export const PART_BYTES_MAX = 8 * MIB;
+
+/** How many streams a compaction visits before others get their turn. */
+export const COMPACT_STREAMS_MAX = 64;
+
+/** A read is begun anew so often when it is overtaken by writes. */
+export const READ_ATTEMPTS_MAX = 8;
+
+/** An answer further behind than this says so. */
+export const LAGGING_MS = 5_000;
+
+/** Points of one series. */
+export const SERIES_POINTS_MAX = 1_500;

@@ -1,0 +1,42 @@
+/** Making exact parts: as few as possible, none larger than a part may be. */
+import type { TagSource } from '../lib/random-tag.ts';
+import { Summary, type SummaryContext } from '../sketches/summary.ts';
+import { encodeSummaryUnordered } from '../sketches/summary-codec.ts';
+import type { Bucket } from './buckets.ts';
+import { PART_BYTES_MAX } from './limits.ts';
+import type { NewPart } from './store-port.ts';
+
+/** Bytes of an item's row in the encoding, beside the item's own. */
+const ROW_BYTES_MAX = 10;
+
+/** Merges exact summaries into as few exact ones as a part's limits allow. */
+export function mergeExactly(summaries: readonly Summary[], context: SummaryContext): Summary[] {
+  const merged: Summary[] = [];
+  let last: Summary | null = null;
+  for (const summary of summaries) {
+    if (last === null || !fitsInto(last, summary)) {
+      last = new Summary(context);
+      merged.push(last);
+    }
+    last.merge(summary);
+  }
+  return merged;
+}
+
+export function partsOf(
+  summaries: readonly Summary[],
+  bucket: Bucket,
+  foldedAtMs: number,
+  tags: TagSource,
+): NewPart[] {
+  return summaries.map((summary) => {
+    const blob = encodeSummaryUnordered(summary);
+    return { tag: tags(), bucket, bytes: blob.length, foldedAtMs, blob };
+  });
+}
+
+function fitsInto(target: Summary, added: Summary): boolean {
+  const itemCount = target.itemCount + added.itemCount;
+  const bytes = target.itemBytes + added.itemBytes + itemCount * ROW_BYTES_MAX;
+  return itemCount <= target.context.shape.exactItems && bytes <= PART_BYTES_MAX;
+}
