@@ -264,6 +264,8 @@ export class MemoryStreamStore implements StreamStore {
   async deleteStream(partition: number, stream: string, next: Generation): Promise<void> {
     const state = this.partitions[partition]!;
     const { clock, clientIdTtlMs } = this.#options;
+    // A repetition must not drop what came in between.
+    if (this.#share(state, stream).generation === next) return;
     state.streams.set(stream, {
       ...NO_SHARE,
       generation: next,

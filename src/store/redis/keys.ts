@@ -1,0 +1,98 @@
+/**
+ * The only place that spells the names of keys. All keys of a partition carry its hash tag, so
+ * that they lie in one slot and one script may touch them together.
+ */
+import type { Bucket } from '../../streams/buckets.ts';
+import { slotOfHashTag } from './hash-slot.ts';
+
+declare const redisKeyBrand: unique symbol;
+export type RedisKey = string & { readonly [redisKeyBrand]: true };
+
+/** The rings of hashes in time that remember ids; `append.lua` knows their sizes too. */
+const CLIENT_RING_SIZE = 6;
+const SERVER_RING_SIZE = 3;
+
+/** A hash that expires holds ids for this many slots of its ring at least. */
+export const CLIENT_SLOTS_PER_TTL = CLIENT_RING_SIZE - 2;
+export const SERVER_SLOTS_PER_TTL = SERVER_RING_SIZE - 2;
+
+const DEPLOYMENT_TAG = 'tally';
+
+export interface StreamKeys {
+  /** Hash: generation, deletedThrough. Expires when the stream is no longer listed. */
+  readonly record: RedisKey;
+  /** Hash: tag of an open part -> its index line. */
+  readonly open: RedisKey;
+  /** Hash: tag of an open part -> its blob. */
+  readonly parts: RedisKey;
+}
+
+export class PartitionKeys {
+  readonly slot: number;
+  /** Stream: one entry for each append, with the tag and the size of its blob. */
+  readonly log: RedisKey;
+  /** Hash: tag of a log entry -> its blob. Apart from the log, so that no check reads a blob. */
+  readonly blobs: RedisKey;
+  /** Hash: waitingBytes, damagedBytes. */
+  readonly state: RedisKey;
+  /** Stream: what was acknowledged and could not be used. May be deleted by hand. */
+  readonly damaged: RedisKey;
+  /** Sorted set: name of a stream, by the time of its next visit of the compaction. */
+  readonly due: RedisKey;
+  /** Sorted set of the streams' names, all with score 0: in the order of their bytes. */
+  readonly streams: RedisKey;
+  /** String: written before a WAIT, so that WAIT has something to wait for. */
+  readonly fence: RedisKey;
+  readonly idRings: readonly RedisKey[];
+  readonly #tag: string;
+
+  constructor(tag: string) {
+    this.#tag = tag;
+    this.slot = slotOfHashTag(tag);
+    this.log = keyOf(tag, 'log');
+    this.blobs = keyOf(tag, 'blobs');
+    this.state = keyOf(tag, 'state');
+    this.damaged = keyOf(tag, 'damaged');
+    this.due = keyOf(tag, 'due');
+    this.streams = keyOf(tag, 'streams');
+    this.fence = keyOf(tag, 'fence');
+    this.idRings = [
+      ...Array.from({ length: CLIENT_RING_SIZE }, (_, i) => keyOf(tag, `ids:client:${i}`)),
+      ...Array.from({ length: SERVER_RING_SIZE }, (_, i) => keyOf(tag, `ids:server:${i}`)),
+    ];
+  }
+
+  stream(stream: string): StreamKeys {
+    const name = encodeName(stream);
+    return {
+      record: keyOf(this.#tag, `s:${name}`),
+      open: keyOf(this.#tag, `open:${name}`),
+      parts: keyOf(this.#tag, `parts:${name}`),
+    };
+  }
+
+  /** String: a head (tag, generation) and the summary's blob. Expires with its level. */
+  summary(stream: string, bucket: Bucket): RedisKey {
+    const level = bucket.level === 'minute' ? 'm' : 'h';
+    return keyOf(this.#tag, `${level}:${bucket.startMs}:${encodeName(stream)}`);
+  }
+}
+
+export const deploymentKeys = {
+  slot: slotOfHashTag(DEPLOYMENT_TAG),
+  /** Hash: hashSecret, partitionTags, createdAtSeconds. */
+  deployment: keyOf(DEPLOYMENT_TAG, 'deployment'),
+  fence: keyOf(DEPLOYMENT_TAG, 'fence'),
+} as const;
+
+function keyOf(tag: string, rest: string): RedisKey {
+  return `{${tag}}:${rest}` as RedisKey;
+}
+
+/** Percent-encodes all but `A-Z a-z 0-9 . _ -`, so that no name can reach into the syntax. */
+function encodeName(name: string): string {
+  return encodeURIComponent(name).replace(
+    /[!~*'()]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}

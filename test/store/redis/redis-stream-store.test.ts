@@ -1,0 +1,353 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { BrokenStreamError, StoreUnavailableError } from '../../../src/lib/store-errors.ts';
+import { connectRedis, type RedisConnection } from '../../../src/store/redis/connection.ts';
+import { PartitionKeys } from '../../../src/store/redis/keys.ts';
+import { bucketOf, HOUR_MS, MINUTE_MS } from '../../../src/streams/buckets.ts';
+import {
+  appendEntry,
+  bytesOf,
+  compactionOf,
+  currentHour,
+  currentMinute,
+  foldInto,
+  newTag,
+  openPartTags,
+  partOf,
+  requestOf,
+  streamFoldOf,
+  summaryOf,
+} from '../../contract/harness.ts';
+import { describeStreamStore } from '../../contract/stream-store.contract.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { openOn } from './redis-harness.ts';
+
+let server: RedisServer;
+let connection: RedisConnection;
+
+beforeAll(async () => {
+  server = await startRedis();
+  connection = await connectRedis(server.url);
+});
+
+afterAll(async () => {
+  connection?.close();
+  await server?.stop();
+});
+
+describeStreamStore({ open: async (limits) => openOn(connection, limits) });
+
+type Open = ReturnType<typeof openOn>;
+
+function keysOf(open: Open): PartitionKeys {
+  return new PartitionKeys(open.tag);
+}
+
+describe('keys that hold what they must not hold', () => {
+  test.each(['record', 'open', 'parts'] as const)(
+    "a stream's broken %s harms that stream only, and a deletion repairs it",
+    async (which) => {
+      const open = openOn(connection);
+      const { store, partition } = open;
+      const bucket = await currentMinute(open);
+      await foldInto(open, { stream: 'a' });
+      await foldInto(open, { stream: 'b', parts: [partOf({ bucket })] });
+      const key = keysOf(open).stream('a')[which];
+      await server.cli('DEL', key);
+      await server.cli('LPUSH', key, 'x');
+      await expect(store.readIndex(partition, 'a', [])).rejects.toThrow(BrokenStreamError);
+      const { id, tag } = await appendEntry(open);
+      const fold = await streamFoldOf(open, { stream: 'a', parts: [partOf({ bucket })] });
+      const other = await streamFoldOf(open, { stream: 'b', parts: [partOf({ bucket })] });
+      const commit = { entries: [{ id, tag }], streams: [other, fold], aside: [] };
+      expect(await store.commitFold(partition, commit)).toBe('conflict');
+      const compaction = compactionOf({ stream: 'a', summaries: [] });
+      expect(await store.commitCompaction(partition, compaction)).toBe('conflict');
+      expect(await openPartTags(open, 'b')).toHaveLength(1);
+      const listed = await store.listStreams(partition, null, 10);
+      expect(listed.map(({ stream }) => stream)).toEqual(which === 'record' ? ['b'] : ['a', 'b']);
+      const next = newTag();
+      await store.deleteStream(partition, 'a', next);
+      expect((await store.readIndex(partition, 'a', [])).generation).toBe(next);
+    },
+  );
+
+  test('reads of a broken key of the stream say that the stream is broken', async () => {
+    const open = openOn(connection);
+    const { store, partition } = open;
+    const { record, parts } = keysOf(open).stream('a');
+    await server.cli('SET', record, 'x');
+    await server.cli('SET', parts, 'x');
+    const bucket = await currentHour(open);
+    const reads = [
+      store.readParts(partition, 'a', [newTag()]),
+      store.readSummaries(partition, 'a', [bucket]),
+      store.dropStaleSummaries(partition, 'a', [bucket]),
+    ];
+    for (const outcome of await Promise.allSettled(reads)) {
+      expect(outcome).toMatchObject({ reason: expect.any(BrokenStreamError) });
+    }
+  });
+
+  test('a damaged index line says that the stream is broken', async () => {
+    const open = openOn(connection);
+    const line = 'minute:x:1:1';
+    await server.cli('HSET', keysOf(open).stream('a').open, newTag(), line);
+    const read = open.store.readIndex(open.partition, 'a', []);
+    await expect(read).rejects.toThrow(BrokenStreamError);
+  });
+
+  test.each([
+    ['a list', ['LPUSH', 'x']],
+    ['a text too short', ['SET', 'x']],
+  ] as const)('a summary that is %s is broken alone and can be replaced', async (_, write) => {
+    const open = openOn(connection);
+    const { store, partition } = open;
+    const [minute, hour] = [await currentMinute(open), await currentHour(open)];
+    const whole = await summaryOf(open, { bucket: hour });
+    await store.commitCompaction(partition, compactionOf({ stream: 'a', summaries: [whole] }));
+    const [command, value] = write;
+    await server.cli(command, keysOf(open).summary('a', minute), value);
+    const { summaryTags } = await store.readIndex(partition, 'a', [minute, hour]);
+    expect(summaryTags).toEqual(['broken', whole.tag]);
+    const stored = await store.readSummaries(partition, 'a', [minute, hour]);
+    expect(stored.map((summary) => summary?.tag)).toEqual([undefined, whole.tag]);
+    const blind = await summaryOf(open, { bucket: minute, expectedTag: null });
+    const blindly = compactionOf({ stream: 'a', summaries: [blind] });
+    expect(await store.commitCompaction(partition, blindly)).toBe('conflict');
+    const repair = await summaryOf(open, { bucket: minute, expectedTag: 'broken' });
+    const commit = compactionOf({ stream: 'a', summaries: [repair] });
+    expect(await store.commitCompaction(partition, commit)).toBe('applied');
+    const after = await store.readIndex(partition, 'a', [minute]);
+    expect(after.summaryTags).toEqual([repair.tag]);
+  });
+
+  test.each(['log', 'blobs', 'state', 'damaged'] as const)(
+    "a partition's broken %s refuses appends and changes nothing",
+    async (which) => {
+      const open = openOn(connection);
+      const keys = keysOf(open);
+      await server.cli('SET', keys[which], 'x');
+      const append = open.store.append(open.partition, [requestOf({ id: 'a1' })]);
+      await expect(append).rejects.toThrow(StoreUnavailableError);
+      await server.cli('DEL', keys[which]);
+      const outcomes = await open.store.append(open.partition, [requestOf({ id: 'a1' })]);
+      expect(outcomes).toEqual([{ kind: 'applied' }]);
+      expect(await open.store.readLog(open.partition, 10, 1_000)).toHaveLength(1);
+    },
+  );
+
+  test.each(['damaged', 'due', 'streams'] as const)(
+    "a partition's broken %s refuses folds and changes nothing",
+    async (which) => {
+      const open = openOn(connection);
+      const { id, tag } = await appendEntry(open);
+      await server.cli('SET', keysOf(open)[which], 'x');
+      const parts = [partOf({ bucket: await currentMinute(open) })];
+      const fold = await streamFoldOf(open, { stream: 'a', parts });
+      const commit = { entries: [{ id, tag }], streams: [fold], aside: [] };
+      const folding = open.store.commitFold(open.partition, commit);
+      await expect(folding).rejects.toThrow(StoreUnavailableError);
+      expect(await openPartTags(open, 'a')).toEqual([]);
+      expect(await open.store.readLog(open.partition, 10, 1_000)).toHaveLength(1);
+    },
+  );
+
+  test('an entry that has lost its blob is given with an empty one, and can be folded', async () => {
+    const open = openOn(connection);
+    const [lost, whole] = [await appendEntry(open), await appendEntry(open)];
+    await server.cli('HDEL', keysOf(open).blobs, lost.tag);
+    const entries = await open.store.readLog(open.partition, 10, 1_000);
+    expect(entries.map(({ id, blob }) => [id, blob.length])).toEqual([
+      [lost.id, 0],
+      [whole.id, 5],
+    ]);
+    const aside = [{ reason: 'no bytes', blob: new Uint8Array(0) }];
+    const commit = { entries: [{ id: lost.id, tag: lost.tag }], streams: [], aside };
+    expect(await open.store.commitFold(open.partition, commit)).toBe('applied');
+  });
+});
+
+describe('what Redis frees by itself', () => {
+  test('summaries and records carry the time of their expiry, and open parts none', async () => {
+    const open = openOn(connection);
+    const { store, partition } = open;
+    const bucket = await currentMinute(open);
+    const listedUntilMs = (await open.nowMs()) + HOUR_MS;
+    await foldInto(open, { stream: 'a', parts: [partOf({ bucket })], listedUntilMs });
+    await foldInto(open, { stream: 'a', listedUntilMs: listedUntilMs - 1_000 });
+    const summary = await summaryOf(open, { bucket, expiresAtMs: listedUntilMs + 7 });
+    const commit = { stream: 'a', summaries: [summary], remainingParts: 1, compactAtMs: 1 };
+    await store.commitCompaction(partition, compactionOf(commit));
+    const keys = keysOf(open);
+    const { record, open: openKey, parts } = keys.stream('a');
+    const expiries = [record, keys.summary('a', bucket), openKey, parts, keys.log];
+    expect(await Promise.all(expiries.map((key) => server.cli('PEXPIRETIME', key)))).toEqual([
+      ...[`${listedUntilMs}`, `${listedUntilMs + 7}`, '-1', '-1', '-1'],
+    ]);
+  });
+
+  test('replaced and rewritten keys keep their expiry', async () => {
+    const open = openOn(connection);
+    const bucket = await currentMinute(open);
+    const first = await summaryOf(open, { bucket });
+    const second = await summaryOf(open, { bucket, expectedTag: first.tag, expiresAtMs: 4e12 });
+    for (const summaries of [[first], [second]]) {
+      const commit = compactionOf({ stream: 'a', summaries });
+      expect(await open.store.commitCompaction(open.partition, commit)).toBe('applied');
+    }
+    const key = keysOf(open).summary('a', bucket);
+    expect(await server.cli('PEXPIRETIME', key)).toBe('4000000000000');
+  });
+
+  test('the record of a deletion outlives every summary', async () => {
+    const open = openOn(connection, { longestRetentionMs: 32 * 24 * HOUR_MS });
+    const beforeMs = await open.nowMs();
+    await open.store.deleteStream(open.partition, 'a', newTag());
+    const expiry = Number(await server.cli('PEXPIRETIME', keysOf(open).stream('a').record));
+    expect(expiry).toBeGreaterThan(beforeMs + 32 * 24 * HOUR_MS - 1_000);
+  });
+
+  test('every ring of ids expires, and its keys stay as many as they are', async () => {
+    const open = openOn(connection, { clientIdTtlMs: 80, serverIdTtlMs: 80 });
+    for (let i = 0; i < 30; i++) {
+      await open.store.append(open.partition, [
+        requestOf({ id: newTag(), blob: new Uint8Array(0) }),
+        requestOf({ id: newTag(), blob: new Uint8Array(0), idSource: 'server' }),
+      ]);
+      await open.passMs(10);
+    }
+    const rings = keysOf(open).idRings;
+    const expiries = await Promise.all(rings.map((key) => server.cli('PEXPIRETIME', key)));
+    expect(expiries).not.toContain('-1');
+    expect(rings).toHaveLength(9);
+  });
+
+  test('stale summaries are freed, and nothing else', async () => {
+    const open = openOn(connection);
+    const { store, partition } = open;
+    const [minute, hour] = [await currentMinute(open), await currentHour(open)];
+    const old = [
+      await summaryOf(open, { bucket: minute }),
+      await summaryOf(open, { bucket: hour }),
+    ];
+    await store.commitCompaction(partition, compactionOf({ stream: 'a', summaries: old }));
+    const next = newTag();
+    await store.deleteStream(partition, 'a', next);
+    const fresh = await summaryOf(open, { bucket: hour });
+    const commit = compactionOf({ stream: 'a', generation: next, summaries: [fresh] });
+    await store.commitCompaction(partition, commit);
+    const keys = [minute, hour].map((bucket) => keysOf(open).summary('a', bucket));
+    const exist = (): Promise<string[]> =>
+      Promise.all(keys.map((key) => server.cli('EXISTS', key)));
+    expect(await exist()).toEqual(['1', '1']);
+    await store.dropStaleSummaries(partition, 'a', [minute, hour]);
+    expect(await exist()).toEqual(['0', '1']);
+  });
+
+  test('names of streams that are over leave the list, and damaged entries the count', async () => {
+    const open = openOn(connection, { maxBacklogBytes: 10 });
+    const { store, partition } = open;
+    const keys = keysOf(open);
+    await foldInto(open, { stream: 'a' });
+    await server.cli('DEL', keys.stream('a').record);
+    expect(await store.listStreams(partition, null, 10)).toEqual([]);
+    expect(await server.cli('ZCARD', keys.streams)).toBe('0');
+    const aside = [{ reason: 'damaged', blob: new Uint8Array(9) }];
+    await store.commitFold(partition, { entries: [], streams: [], aside });
+    await server.cli('DEL', keys.damaged);
+    expect((await store.readStats(partition)).waitingBytes).toBe(0);
+    await store.commitFold(partition, { entries: [], streams: [], aside });
+    expect((await store.readStats(partition)).waitingBytes).toBe(9);
+    const reason = await server.cli('XRANGE', keys.damaged, '-', '+');
+    expect(reason).toContain('damaged');
+  });
+});
+
+describe('the cost in commands', () => {
+  beforeEach(async () => {
+    await server.cli('CONFIG', 'RESETSTAT');
+  });
+
+  /** How often a client sent each command since the last RESETSTAT; scripts' calls left out. */
+  async function sentCommands(): Promise<Record<string, number>> {
+    const info = await server.cli('INFO', 'commandstats');
+    const counts = [...info.matchAll(/cmdstat_([\w|]+):calls=(\d+)/g)].map(
+      ([, name = '', calls]) => [name, Number(calls)] as const,
+    );
+    const relevant = ['evalsha', 'eval', 'mget', 'wait', 'hmget', 'xrange', 'get'];
+    return Object.fromEntries(counts.filter(([name]) => relevant.includes(name)));
+  }
+
+  test('an append of many requests is one script, and nothing is read twice', async () => {
+    const open = openOn(connection);
+    const requests = Array.from({ length: 64 }, () => requestOf({ id: newTag() }));
+    await open.store.append(open.partition, requests);
+    expect(await sentCommands()).toMatchObject({ evalsha: 1 });
+    expect(await sentCommands()).not.toHaveProperty('wait');
+  });
+
+  test('an index of an hour is one script that reads no blob', async () => {
+    const open = openOn(connection);
+    const start = await currentHour(open);
+    const buckets = Array.from({ length: 60 }, (_, i) =>
+      bucketOf('minute', start.startMs - i * MINUTE_MS),
+    );
+    await open.store.readIndex(open.partition, 'a', buckets);
+    const sent = await sentCommands();
+    expect(sent['evalsha']).toBe(1);
+    expect(sent).not.toHaveProperty('mget');
+    expect(sent).not.toHaveProperty('get');
+  });
+
+  test('the summaries of an hour come in two round trips', async () => {
+    const open = openOn(connection);
+    const start = await currentHour(open);
+    const summaries = await Promise.all(
+      Array.from({ length: 60 }, (_, i) => {
+        const bucket = bucketOf('minute', start.startMs - i * MINUTE_MS);
+        return summaryOf(open, { bucket, blob: new Uint8Array(100_000) });
+      }),
+    );
+    const { store, partition } = open;
+    await store.commitCompaction(partition, compactionOf({ stream: 'a', summaries }));
+    await server.cli('CONFIG', 'RESETSTAT');
+    const buckets = summaries.map(({ bucket }) => bucket);
+    expect(await store.readSummaries(partition, 'a', buckets)).not.toContain(null);
+    expect(await sentCommands()).toEqual({ mget: 2 });
+  });
+});
+
+test('scripts that the server has forgotten are sent again', async () => {
+  const open = openOn(connection);
+  await appendEntry(open);
+  await server.cli('SCRIPT', 'FLUSH');
+  const outcomes = await open.store.append(open.partition, [requestOf({ id: 'a1' })]);
+  expect(outcomes).toEqual([{ kind: 'applied' }]);
+  await server.cli('SCRIPT', 'FLUSH');
+  await foldInto(open, { stream: 'a', parts: [partOf({ bucket: await currentMinute(open) })] });
+  expect(await openPartTags(open, 'a')).toHaveLength(1);
+});
+
+test('with its memory full, Redis refuses appends but lets folds free what waits', async () => {
+  const full = await startRedis({ args: ['--maxmemory', '64mb'] });
+  const other = await connectRedis(full.url);
+  try {
+    const open = openOn(other);
+    const blob = new Uint8Array(100_000);
+    const entry = await appendEntry(open, blob);
+    await full.cli('CONFIG', 'SET', 'maxmemory', '1mb');
+    const append = open.store.append(open.partition, [requestOf({ id: 'a1' })]);
+    await expect(append).rejects.toThrow(StoreUnavailableError);
+    const fold = await streamFoldOf(open, {
+      stream: 'a',
+      parts: [partOf({ bucket: await currentMinute(open), blob: bytesOf('small') })],
+    });
+    const entries = [{ id: entry.id, tag: entry.tag }];
+    const commit = { entries, streams: [fold], aside: [] };
+    expect(await open.store.commitFold(open.partition, commit)).toBe('applied');
+    expect(await openPartTags(open, 'a')).toHaveLength(1);
+  } finally {
+    other.close();
+    await full.stop();
+  }
+});
