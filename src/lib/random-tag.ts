@@ -9,7 +9,7 @@ import type { Prng } from './prng.ts';
 export type Tag = string;
 export type TagSource = () => Tag;
 
-export const TAG_BYTES = 8;
+const TAG_BYTES = 8;
 
 /** Tags nobody can guess and no two servers share: the source for production. */
 export const cryptoTags: TagSource = () => randomBytes(TAG_BYTES).toString('hex');

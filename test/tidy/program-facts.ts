@@ -1,7 +1,7 @@
 import ts from 'typescript';
 import type { SourceFile } from './repository.ts';
 
-export interface Import {
+interface Import {
   readonly specifier: string;
   readonly line: number;
 }

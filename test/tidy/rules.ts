@@ -21,6 +21,13 @@ const SKETCH_HEADER_WORDS = [
   ...['What', 'Paper', 'Params', 'Guarantee'],
   ...['Memory', 'Cost', 'Merge', 'Not'],
 ];
+/**
+ * The formatter breaks code but no string: a sentence in quotes may stay in one piece, and so may
+ * what has no space to break at, such as an address or a pattern.
+ */
+const TOO_LONG = new RegExp(
+  `^(?=.{${MAX_LINE_COLUMNS + 1},})(?!.*(['"\`]).{30,}\\1)(?!.*\\S{60,})`,
+);
 const TIMERS = ['setTimeout()', 'setInterval()'];
 
 const isProgram = (path: string): boolean => /\.(ts|mjs)$/.test(path);
@@ -126,9 +133,7 @@ export const RULES: readonly Rule[] = [
   {
     name: `a line has at most ${MAX_LINE_COLUMNS} columns`,
     appliesTo: (path) => isProgram(path) || isLua(path) || path.endsWith('.sh'),
-    // The formatter breaks code but no string: a sentence in quotes may stay in one piece.
-    check: (source) =>
-      linesWith(source, new RegExp(`^(?=.{${MAX_LINE_COLUMNS + 1},})(?!.*(['"\`]).{30,}\\1)`)),
+    check: (source) => linesWith(source, TOO_LONG),
     planted: file('src/lib/a.ts', `// ${'long '.repeat(20)}`),
   },
   {
