@@ -8,5 +8,6 @@ process.setSourceMapsEnabled(true);
 await runScript(async () => {
   await ensureDependencies();
   const build = await ensureBuild();
-  await import(pathToFileURL(join(build, 'main.js')).href);
+  const { runTally } = await import(pathToFileURL(join(build, 'main.js')).href);
+  process.exit(await runTally());
 });

@@ -31,7 +31,7 @@ const PURE_MODULES = new Set(['node:zlib']);
 const PACKAGE_HOMES: readonly { readonly packages: RegExp; readonly home: RegExp }[] = [
   { packages: /^ioredis$/, home: /^src\/(store\/redis|workers)\// },
   { packages: /^bullmq$/, home: /^src\/workers\// },
-  { packages: /^(express|helmet|compression|pino-http|zod-openapi)$/, home: /^src\/api\// },
+  { packages: /^(express|helmet|compression|zod-openapi)$/, home: /^src\/api\// },
   { packages: /^prom-client$/, home: /^src\/(.*\/)?metrics\.ts$/ },
 ];
 

@@ -1,0 +1,212 @@
+/**
+ * The catalogue of everything that can be answered instead of a result. A code never changes its
+ * meaning and a retired one is never used again; docs/errors.md lists the same codes (a test
+ * compares them).
+ */
+
+interface ErrorKind {
+  readonly status: number;
+  readonly title: string;
+  /** What it means and what to do about it. */
+  readonly description: string;
+  /** How long to wait before the same request may go through: every 503 says so. */
+  readonly retryAfterSeconds?: number;
+}
+
+export const ERRORS = {
+  invalid_parameter: {
+    status: 400,
+    title: 'A query parameter is malformed or out of range',
+    description: '`parameter` names it, `detail` says what is expected.',
+  },
+  unknown_parameter: {
+    status: 400,
+    title: 'There is no such query parameter',
+    description: '`parameter` names it. A misspelt parameter is never ignored.',
+  },
+  repeated_parameter: {
+    status: 400,
+    title: 'A query parameter occurs more than once',
+    description: '`parameter` names it.',
+  },
+  invalid_path: {
+    status: 400,
+    title: 'An element of the path is not a valid name',
+    description:
+      'Empty, too long, `.` or `..`, or not the percent-encoding of valid UTF-8. `parameter` ' +
+      'names the element.',
+  },
+  invalid_header: {
+    status: 400,
+    title: 'A request header is malformed',
+    description: '`Idempotency-Key` is 1 to 512 bytes and is sent at most once.',
+  },
+  invalid_json: {
+    status: 400,
+    title: 'The body is not JSON',
+    description: 'Nothing of the request was applied.',
+  },
+  invalid_utf8: {
+    status: 400,
+    title: 'The body is not valid UTF-8',
+    description: 'Nothing of the request was applied.',
+  },
+  invalid_gzip: {
+    status: 400,
+    title: 'The body is not valid gzip',
+    description: 'It is damaged or cut off. Nothing of the request was applied.',
+  },
+  invalid_body: {
+    status: 400,
+    title: 'The body has the wrong shape',
+    description: '`detail` says what is expected; `parameter` names the field where there is one.',
+  },
+  strict_rejected: {
+    status: 400,
+    title: 'Events were rejected and the request was strict',
+    description:
+      'With `strict=true` one bad event refuses the whole request: nothing was applied. `index` ' +
+      'is the first bad event, `errors` lists them as the 202 would.',
+  },
+  not_found: {
+    status: 404,
+    title: 'There is nothing at this path',
+    description: 'Paths are compared byte for byte: no trailing slash, no change of case.',
+  },
+  method_not_allowed: {
+    status: 405,
+    title: 'The path does not know this method',
+    description: 'The `Allow` header lists those that it knows.',
+  },
+  body_too_large: {
+    status: 413,
+    title: 'The body is too large',
+    description: 'Counted after decompression (`TALLY_MAX_BODY_BYTES`). Send smaller batches.',
+  },
+  too_many_events: {
+    status: 413,
+    title: 'The request holds too many events',
+    description: 'At most `TALLY_MAX_EVENTS_PER_REQUEST`. Nothing of the request was applied.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: 'The body has a type that is not understood here',
+    description: 'Send `application/json`, or for events also `application/x-ndjson`, in UTF-8.',
+  },
+  unsupported_encoding: {
+    status: 415,
+    title: 'The body has a content encoding that is not understood',
+    description: 'Send it as it is or with `Content-Encoding: gzip`.',
+  },
+  key_reused: {
+    status: 422,
+    title: 'The Idempotency-Key was used for another body',
+    description: 'Bodies are compared after decompression. Nothing of this request was applied.',
+  },
+  internal_error: {
+    status: 500,
+    title: 'Something unexpected went wrong',
+    description: 'A fault of the server. Its log has the details under the same request id.',
+  },
+  backlog_full: {
+    status: 503,
+    title: 'Too much waits to be folded',
+    description:
+      'The workers are behind (`TALLY_MAX_BACKLOG_BYTES`, `TALLY_MAX_BACKLOG_ENTRIES`). Nothing ' +
+      'of the request was applied.',
+    retryAfterSeconds: 1,
+  },
+  ids_full: {
+    status: 503,
+    title: 'Too many idempotency keys are remembered',
+    description: '`TALLY_MAX_REMEMBERED_IDS` is reached. Nothing of the request was applied.',
+    retryAfterSeconds: 60,
+  },
+  outcome_unknown: {
+    status: 503,
+    title: 'It is not known whether the request was applied',
+    description:
+      'Sending the same request with the same `Idempotency-Key` is safe: it is counted once. ' +
+      'Without a key a retry may count it twice.',
+    retryAfterSeconds: 1,
+  },
+  store_unavailable: {
+    status: 503,
+    title: 'The store cannot be reached',
+    description: 'Nothing of the request was applied.',
+    retryAfterSeconds: 1,
+  },
+  overloaded: {
+    status: 503,
+    title: 'Too many requests are being worked on',
+    description:
+      'Their bodies together reach `TALLY_MAX_BODY_BYTES_IN_FLIGHT`. Nothing of the request was ' +
+      'applied.',
+    retryAfterSeconds: 1,
+  },
+  not_ready: {
+    status: 503,
+    title: 'This process should not get requests now',
+    description: 'Only from `/readyz`: `reasons` says why.',
+    retryAfterSeconds: 1,
+  },
+} as const satisfies Record<string, ErrorKind>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** Why one event of a batch was left out while the others went on. */
+export const EVENT_REJECTIONS = {
+  invalid_event: 'The event is not an object, or a field is missing, malformed or out of range.',
+  invalid_line: 'The NDJSON line is not JSON.',
+  unknown_field: 'The event has a field that is not known.',
+  too_old: 'Its time is older than everything that is still kept.',
+  too_new: 'Its time is too far in the future (`TALLY_MAX_FUTURE_SECONDS`).',
+} as const;
+
+export type EventRejectionCode = keyof typeof EVENT_REJECTIONS;
+
+export interface EventRejection {
+  /** 0-based place of the event in the request. */
+  readonly index: number;
+  readonly code: EventRejectionCode;
+  readonly message: string;
+}
+
+export interface ErrorDetails {
+  readonly parameter?: string;
+  readonly index?: number;
+  /** How many events were rejected; `errors` lists the first of them. */
+  readonly rejected?: number;
+  readonly errors?: readonly EventRejection[];
+  readonly reasons?: readonly string[];
+  /** Methods for the `Allow` header of a 405. */
+  readonly allow?: readonly string[];
+}
+
+/** A refusal that the caller is told about; every other error is an opaque `internal_error`. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails;
+
+  /** `detail` goes to the caller: what was wrong with this request, in one sentence. */
+  constructor(code: ErrorCode, detail: string, details: ErrorDetails = {}) {
+    super(detail);
+    this.code = code;
+    this.details = details;
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+
+  get retryAfterSeconds(): number | undefined {
+    const kind: ErrorKind = ERRORS[this.code];
+    return kind.retryAfterSeconds;
+  }
+}
+
+/** Stable and unique for a code; it names the kind of problem and needs no network. */
+export function problemType(code: ErrorCode): string {
+  return `urn:tally:problem:${code}`;
+}

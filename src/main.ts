@@ -1,0 +1,320 @@
+/**
+ * The composition root: from a configuration to a running server, and back in the reverse order.
+ * The only file that sees every room.
+ */
+import { existsSync, realpathSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type Logger, pino } from 'pino';
+import { apiApp, type ProcessParts, workerApp } from './api/app.ts';
+import { HealthMonitor } from './api/health.ts';
+import { type HttpServer, listen } from './api/http-server.ts';
+import { ApiMetrics } from './api/metrics.ts';
+import { type Config, ConfigError, readConfig, redactConfig } from './config.ts';
+import { type Clock, systemClock } from './lib/clock.ts';
+import { Prng } from './lib/prng.ts';
+import { cryptoTags, type TagSource } from './lib/random-tag.ts';
+import { StoreUnavailableError } from './lib/store-errors.ts';
+import { hashKeyFromBytes, KeyedHash } from './sketches/hash.ts';
+import { CLOSED_SHAPE, PART_SHAPE } from './sketches/summary.ts';
+import { MemoryStreamStore } from './store/memory/memory-stream-store.ts';
+import { connectForBull, connectRedis } from './store/redis/connection.ts';
+import { claimDeployment } from './store/redis/deployment.ts';
+import { RedisRefusedError } from './store/redis/redis-refused-error.ts';
+import { RedisStreamStore } from './store/redis/redis-stream-store.ts';
+import { describeTarget, parseRedisUrl } from './store/redis/redis-url.ts';
+import { Compactor } from './streams/compact.ts';
+import { Folder } from './streams/fold.ts';
+import { EventIngest } from './streams/ingest.ts';
+import { StreamQueries } from './streams/queries.ts';
+import { StreamReader } from './streams/reader.ts';
+import type { StreamStore } from './streams/store-port.ts';
+import { BullScheduler } from './workers/bull-scheduler.ts';
+import { InProcessScheduler } from './workers/in-process-scheduler.ts';
+import type { JobObserver, Scheduler } from './workers/scheduler.ts';
+import { scheduleStreamJobs } from './workers/stream-jobs.ts';
+
+/** A terminal's Ctrl-C reaches this process directly and once more through npm: one wish. */
+const SAME_SIGNAL_MS = 500;
+const EXIT_FAILED = 1;
+
+export interface TallyParts {
+  readonly clock: Clock;
+  readonly tags: TagSource;
+  readonly logger: Logger;
+  /** In place of the store that the configuration names; whoever passes it also closes it. */
+  readonly store: StreamStore;
+}
+
+export interface RunningTally {
+  readonly url: string;
+  /** For people: which store, and what it means for their data. */
+  readonly storeNotes: readonly string[];
+  /** Finishes what is in flight and leaves, within the configured grace time. */
+  close(): Promise<void>;
+}
+
+interface OpenStore {
+  readonly store: StreamStore;
+  readonly hashSecret: string;
+  readonly notes: readonly string[];
+  close(): void;
+}
+
+/**
+ * Starts what the configuration says. Rejects with RedisRefusedError, StoreUnavailableError or the
+ * error of `listen`; nothing is left running then.
+ */
+export async function startTally(
+  config: Config,
+  parts: Partial<TallyParts> = {},
+): Promise<RunningTally> {
+  const { clock = systemClock, tags = cryptoTags } = parts;
+  const logger = parts.logger ?? pino({ level: config.logLevel });
+  const metrics = new ApiMetrics();
+  const opened = await openStore(config, { ...parts, clock, tags, logger });
+  const { store } = opened;
+  const health = new HealthMonitor(store, clock);
+  metrics.watchStore(() => health.stats(), clock);
+  const common: ProcessParts = { clock, tags, logger, metrics, health };
+  const room = streamsRoom(config, common, opened);
+  let server: HttpServer | null = null;
+  let scheduler: Scheduler | null = null;
+  const close = async (): Promise<void> => {
+    const deadlineMs = clock.nowMs() + config.graceMs;
+    health.stop();
+    await server?.stop(config.graceMs);
+    await untilDeadline(room.ingest.drain(), deadlineMs, clock);
+    await untilDeadline(scheduler?.close(), deadlineMs, clock);
+    opened.close();
+  };
+  try {
+    const app = config.role === 'worker' ? workerApp(common) : apiApp({ ...common, ...room });
+    server = await listen(app, config.host, config.port, clock);
+    if (config.role !== 'api') {
+      scheduler = openScheduler(config, common);
+      const { partitionCount } = store;
+      const onFold = (entries: number, aside: number): void => metrics.countFolded(entries, aside);
+      await scheduleStreamJobs({ ...room, scheduler, partitionCount, onFold });
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  let closing: Promise<void> | null = null;
+  return {
+    url: server.url,
+    storeNotes: opened.notes,
+    close: () => {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+/**
+ * Runs until a signal asks for the end, as a process of its own; returns its exit code. The first
+ * lines on the output are for people, the log follows.
+ */
+export async function runTally(): Promise<number> {
+  let config: Config;
+  try {
+    config = readConfig();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    complain(error.faults);
+    return EXIT_FAILED;
+  }
+  const logger = pino({ level: config.logLevel });
+  const stopped = stopSignal(systemClock);
+  try {
+    const tally = await startTally(config, { logger });
+    process.stdout.write(`${introduction(config, tally).join('\n')}\n`);
+    logger.info({ config: redactConfig(config) }, 'started');
+    const signal = await stopped;
+    logger.info({ signal }, 'stopping');
+    await tally.close();
+    logger.info('stopped');
+    return 0;
+  } catch (error) {
+    const reason = startFailure(error, config);
+    if (reason === null) throw error;
+    complain([reason]);
+    return EXIT_FAILED;
+  }
+}
+
+async function openStore(
+  config: Config,
+  parts: Pick<TallyParts, 'clock' | 'tags' | 'logger'> & Partial<TallyParts>,
+): Promise<OpenStore> {
+  if (parts.store !== undefined) {
+    const hashSecret = config.hashSecret ?? parts.tags();
+    return { store: parts.store, hashSecret, notes: [], close: () => {} };
+  }
+  return config.redisUrl === null
+    ? openMemoryStore(config, parts)
+    : openRedisStore(config, config.redisUrl, parts);
+}
+
+function openMemoryStore(config: Config, { clock, tags }: Omit<TallyParts, 'store'>): OpenStore {
+  const partitionCount = config.partitions ?? 1;
+  const store = new MemoryStreamStore({ clock, tags, partitionCount, ...storeLimits(config) });
+  return {
+    store,
+    hashSecret: config.hashSecret ?? tags(),
+    notes: [
+      'Store: embedded, in the memory of this process. Nothing survives a restart.',
+      'To keep the data, set REDIS_URL, for example REDIS_URL=redis://127.0.0.1:6379',
+    ],
+    close: () => {},
+  };
+}
+
+async function openRedisStore(
+  config: Config,
+  url: string,
+  { clock, tags, logger }: Omit<TallyParts, 'store'>,
+): Promise<OpenStore> {
+  const { ackReplicas, ackTimeoutMs, partitions, hashSecret, retention } = config;
+  const ack = ackReplicas === 0 ? null : { replicas: ackReplicas, timeoutMs: ackTimeoutMs };
+  const connection = await connectRedis(url, {
+    clock,
+    ackTimeoutMs: ack === null ? 0 : ackTimeoutMs,
+    onError: (error) => logger.warn({ reason: error.message }, 'connection to Redis'),
+  });
+  try {
+    const deployment = await claimDeployment(connection, { partitions, hashSecret, ack });
+    const { partitionTags } = deployment;
+    const settings = {
+      ...storeLimits(config),
+      partitionTags,
+      longestRetentionMs: Math.max(retention.minute, retention.hour),
+      ack,
+    };
+    return {
+      store: new RedisStreamStore(connection, settings, tags),
+      hashSecret: deployment.hashSecret,
+      notes: [
+        `Store: Redis at ${describeTarget(parseRedisUrl(url))}, ` +
+          `${partitionTags.length} ${partitionTags.length === 1 ? 'partition' : 'partitions'}.`,
+      ],
+      close: () => connection.close(),
+    };
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+function storeLimits(config: Config) {
+  return {
+    maxBacklogBytes: config.maxBacklogBytes,
+    maxBacklogEntries: config.maxBacklogEntries,
+    clientIdTtlMs: config.idempotencyTtlMs,
+    serverIdTtlMs: config.serverIdTtlMs,
+    maxRememberedIds: config.maxRememberedIds,
+  };
+}
+
+function streamsRoom(
+  config: Config,
+  { clock, tags }: ProcessParts,
+  { store, hashSecret }: OpenStore,
+) {
+  const { retention, maxFutureMs, cacheBytes } = config;
+  const hash = new KeyedHash(hashKeyFromBytes(Buffer.from(hashSecret, 'hex')));
+  const closedContext = { hash, shape: CLOSED_SHAPE };
+  const partContext = { hash, shape: PART_SHAPE };
+  const shared = { store, clock, tags, retention };
+  const reader = new StreamReader({ store, clock, closedContext, partContext, cacheBytes });
+  const compactor = new Compactor({ ...shared, closedContext, partContext });
+  return {
+    config,
+    prng: new Prng(Number.parseInt(tags().slice(0, 8), 16)),
+    ingest: new EventIngest({ ...shared, context: partContext, maxFutureMs }),
+    queries: new StreamQueries({ ...shared, reader, hash }),
+    summaryCacheBytes: () => reader.cachedBytes,
+    compactor,
+    folder: new Folder({ ...shared, compactor, partContext }),
+  };
+}
+
+function openScheduler({ redisUrl }: Config, { clock, logger, metrics }: ProcessParts): Scheduler {
+  const observer: JobObserver = {
+    done: (job, durationMs) => metrics.countJob(job, 'done', durationMs),
+    failed: (job, durationMs, error) => {
+      metrics.countJob(job, 'failed', durationMs);
+      if (error instanceof StoreUnavailableError) logger.warn({ job }, 'the store is unavailable');
+      else logger.error({ job, err: error }, 'a job failed');
+    },
+  };
+  if (redisUrl === null) return new InProcessScheduler(clock, observer);
+  return new BullScheduler({
+    connect: () => connectForBull(redisUrl),
+    clock,
+    observer,
+    onError: (error) => logger.warn({ reason: error.message }, 'connection of the job queue'),
+  });
+}
+
+/** What a dead store keeps waiting is given up at the deadline: the process has to leave. */
+async function untilDeadline(
+  work: Promise<void> | undefined,
+  deadlineMs: number,
+  clock: Clock,
+): Promise<void> {
+  if (work === undefined) return;
+  const finished = new AbortController();
+  const remainingMs = Math.max(deadlineMs - clock.nowMs(), 0);
+  await Promise.race([work, clock.sleep(remainingMs, finished.signal)]);
+  finished.abort();
+}
+
+function introduction(config: Config, { url, storeNotes }: RunningTally): string[] {
+  const roles = {
+    all: 'API and worker in this process',
+    api: 'API; the workers run elsewhere',
+    worker: 'worker: health and metrics only',
+  };
+  return [`Tally listens on ${url} (${roles[config.role]}).`, ...storeNotes];
+}
+
+/** Null for what is no failure of the surroundings but of this program. */
+function startFailure(error: unknown, { host, port }: Config): string | null {
+  if (error instanceof RedisRefusedError || error instanceof StoreUnavailableError) {
+    return error.message;
+  }
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE') {
+    return `${host}:${port} is taken, perhaps by another Tally: end that, or set TALLY_PORT`;
+  }
+  if (code === 'EACCES') return `${host}:${port} may not be used: set TALLY_PORT to 1024 or more`;
+  return code === 'EADDRNOTAVAIL' ? `${host} is no address of this machine: set TALLY_HOST` : null;
+}
+
+function complain(reasons: readonly string[]): void {
+  for (const reason of reasons) process.stderr.write(`tally: ${reason}\n`);
+}
+
+/** Resolves at the first signal; a second one ends the process at once. */
+function stopSignal(clock: Clock): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let firstMs: number | null = null;
+    const onSignal = (signal: NodeJS.Signals): void => {
+      const nowMs = clock.nowMs();
+      if (firstMs !== null && nowMs - firstMs >= SAME_SIGNAL_MS) process.exit(EXIT_FAILED);
+      firstMs ??= nowMs;
+      resolve(signal);
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+}
+
+function isEntry(): boolean {
+  const [, script] = process.argv;
+  if (script === undefined || !existsSync(script)) return false;
+  return realpathSync(script) === fileURLToPath(import.meta.url);
+}
+
+if (isEntry()) process.exit(await runTally());

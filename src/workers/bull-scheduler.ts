@@ -1,0 +1,109 @@
+import { type ConnectionOptions, Queue, Worker } from 'bullmq';
+import type { Clock } from '../lib/clock.ts';
+import { JobRunner } from './job-runner.ts';
+import type { Job, JobObserver, Scheduler } from './scheduler.ts';
+
+const QUEUE_NAME = 'maintenance';
+/** In braces, so that all keys of the queue lie in one slot of a cluster. */
+const KEY_PREFIX = '{tally:jobs}';
+/** Jobs are of no interest once they ran: the metrics count them. */
+const JOBS_KEPT = 10;
+/**
+ * The schedule lies in Redis and goes with it when Redis loses its data; so it is looked after.
+ * Each process doing so at its own pace must not push a schedule back that is in order.
+ */
+const CHECK_INTERVAL_MS = 5_000;
+const OVERDUE_MS = 10_000;
+
+/** A connection as BullMQ wants it, which it does not close by itself. */
+export interface BullConnection {
+  disconnect(): void;
+}
+
+export interface BullSchedulerOptions {
+  /** Opens a connection that waits for Redis for ever. */
+  readonly connect: () => ConnectionOptions & BullConnection;
+  readonly clock: Clock;
+  readonly observer: JobObserver;
+  readonly onError: (error: Error) => void;
+}
+
+/**
+ * Jobs on a BullMQ queue: each run goes to one of the workers of all processes, and the work of a
+ * process that dies goes to the others. What BullMQ may do besides (a job twice, or late) is
+ * harmless by the port's own terms.
+ */
+export class BullScheduler implements Scheduler {
+  readonly #clock: Clock;
+  readonly #runner: JobRunner;
+  readonly #onError: (error: Error) => void;
+  readonly #connections: readonly (ConnectionOptions & BullConnection)[];
+  readonly #queue: Queue;
+  readonly #worker: Worker;
+  readonly #jobs = new Map<string, { readonly intervalMs: number; readonly job: Job }>();
+  readonly #closing = new AbortController();
+  readonly #care: Promise<void>;
+
+  constructor({ connect, clock, observer, onError }: BullSchedulerOptions) {
+    this.#clock = clock;
+    this.#runner = new JobRunner(clock, observer);
+    this.#onError = onError;
+    const forQueue = connect();
+    const forWorker = connect();
+    this.#connections = [forQueue, forWorker];
+    this.#queue = new Queue(QUEUE_NAME, { connection: forQueue, prefix: KEY_PREFIX });
+    this.#worker = new Worker(QUEUE_NAME, ({ name }) => this.#run(name), {
+      connection: forWorker,
+      prefix: KEY_PREFIX,
+    });
+    this.#queue.on('error', onError);
+    this.#worker.on('error', onError);
+    this.#care = this.#lookAfterSchedule();
+  }
+
+  async every(name: string, intervalMs: number, job: Job): Promise<void> {
+    this.#jobs.set(name, { intervalMs, job });
+    // One slow job must not keep the others from running.
+    this.#worker.concurrency = this.#jobs.size;
+    await this.#schedule(name, intervalMs);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#worker.close();
+    await this.#runner.idle();
+    await this.#care;
+    await this.#queue.close();
+    for (const connection of this.#connections) connection.disconnect();
+  }
+
+  /** A name that is not known here belongs to a newer or older version: its own workers run it. */
+  async #run(name: string): Promise<void> {
+    const known = this.#jobs.get(name);
+    if (known !== undefined) await this.#runner.run(name, known.job);
+  }
+
+  /** Leaves a schedule alone that is in order: a second process must not push the next run back. */
+  async #schedule(name: string, intervalMs: number): Promise<void> {
+    const present = await this.#queue.getJobScheduler(name);
+    const nextMs = present?.next ?? 0;
+    const isInOrder = present?.every === intervalMs && nextMs > this.#clock.nowMs() - OVERDUE_MS;
+    if (isInOrder) return;
+    const opts = {
+      removeOnComplete: { count: JOBS_KEPT },
+      removeOnFail: { count: JOBS_KEPT },
+    };
+    await this.#queue.upsertJobScheduler(name, { every: intervalMs }, { name, opts });
+  }
+
+  async #lookAfterSchedule(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      await this.#clock.sleep(CHECK_INTERVAL_MS, signal);
+      for (const [name, { intervalMs }] of this.#jobs) {
+        if (signal.aborted) return;
+        await this.#schedule(name, intervalMs).catch(this.#onError);
+      }
+    }
+  }
+}

@@ -1,0 +1,36 @@
+/** The background work of the streams room: fold, then compact, twice a second per partition. */
+import type { Compactor } from '../streams/compact.ts';
+import type { Folder } from '../streams/fold.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** With answers cached for a second at most, an event is visible within two of its 202. */
+export const FOLD_INTERVAL_MS = 500;
+/** A run ends after so many steps: a backlog must not keep a partition from its compaction. */
+const FOLD_STEPS_MAX = 64;
+
+export interface StreamJobsOptions {
+  readonly scheduler: Scheduler;
+  readonly folder: Folder;
+  readonly compactor: Compactor;
+  readonly partitionCount: number;
+  /** Told how many log entries a step folded and how many it set aside. */
+  readonly onFold: (entryCount: number, asideCount: number) => void;
+}
+
+export async function scheduleStreamJobs(options: StreamJobsOptions): Promise<void> {
+  const { scheduler, compactor, partitionCount } = options;
+  for (let partition = 0; partition < partitionCount; partition += 1) {
+    await scheduler.every(`fold-${partition}`, FOLD_INTERVAL_MS, async () => {
+      await foldAll(options, partition);
+      await compactor.compactPartition(partition);
+    });
+  }
+}
+
+async function foldAll({ folder, onFold }: StreamJobsOptions, partition: number): Promise<void> {
+  for (let step = 0; step < FOLD_STEPS_MAX; step += 1) {
+    const { entryCount, asideCount, more } = await folder.foldPartition(partition);
+    onFold(entryCount, asideCount);
+    if (!more) return;
+  }
+}
