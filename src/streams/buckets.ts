@@ -16,7 +16,7 @@ export const LEVEL_MS: Readonly<Record<Level, number>> = { minute: MINUTE_MS, ho
 export type Retention = Readonly<Record<Level, number>>;
 
 /** Levels are dropped by the store this much later than stated, so that clocks may differ. */
-export const EXPIRY_SLACK_MS = HOUR_MS;
+export const EXPIRY_SLACK_MS = 60 * MINUTE_MS;
 
 export interface Bucket {
   readonly level: Level;
@@ -40,7 +40,12 @@ export function expiresAtMs(bucket: Bucket, retention: Retention): number {
   return bucketEndMs(bucket) + retention[bucket.level] + EXPIRY_SLACK_MS;
 }
 
-/** A text that names the bucket within its stream, for maps and answers. */
+/** Stands for the bucket in maps. */
+export function bucketKey({ level, startMs }: Bucket): string {
+  return `${level}:${startMs}`;
+}
+
+/** Names the bucket to people. */
 export function bucketName(bucket: Bucket): string {
   return `${bucket.level}:${new Date(bucket.startMs).toISOString().slice(0, 16)}Z`;
 }

@@ -10,7 +10,7 @@ import { BrokenStreamError } from '../lib/store-errors.ts';
 import { SketchDecodeError } from '../sketches/sketch-decode-error.ts';
 import { Summary, type SummaryContext } from '../sketches/summary.ts';
 import { decodeSummary, encodeSummary } from '../sketches/summary-codec.ts';
-import { type Bucket, bucketName, expiresAtMs, isKept, type Retention } from './buckets.ts';
+import { type Bucket, bucketKey, expiresAtMs, isKept, type Retention } from './buckets.ts';
 import { compactionDueMs, openBuckets, planCompaction } from './compaction-plan.ts';
 import { COMPACT_STREAMS_MAX } from './limits.ts';
 import { mergeExactly, partsOf } from './parts.ts';
@@ -139,8 +139,8 @@ export class Compactor {
     if (targets === null) return null;
     for (const { bucket } of open) {
       const share = this.#shareOf(bucket, read);
-      targets.get(bucketName(bucket))?.merge(share);
-      if (bucket.level !== 'hour') targets.get(bucketName(hour))?.merge(share);
+      targets.get(bucketKey(bucket))?.merge(share);
+      if (bucket.level !== 'hour') targets.get(bucketKey(hour))?.merge(share);
     }
     return {
       removeParts: parts.map(({ tag }) => tag),
@@ -152,12 +152,12 @@ export class Compactor {
 
   /** The parts of one bucket as one summary: exact as far as a part can be. */
   #shareOf(bucket: Bucket, { summaries, damaged }: ReadParts): Summary {
-    const name = bucketName(bucket);
+    const key = bucketKey(bucket);
     const share = new Summary(this.#options.partContext);
     for (const { part, summary } of summaries) {
-      if (bucketName(part.bucket) === name) share.merge(summary);
+      if (bucketKey(part.bucket) === key) share.merge(summary);
     }
-    share.incomplete ||= damaged.some((part) => bucketName(part.bucket) === name);
+    share.incomplete ||= damaged.some((part) => bucketKey(part.bucket) === key);
     return share;
   }
 
@@ -189,7 +189,7 @@ export class Compactor {
           aside.push({ reason: error.message, blob: found.blob });
         }
       }
-      targets.set(bucketName(bucket), target);
+      targets.set(bucketKey(bucket), target);
     }
     return targets;
   }
@@ -204,7 +204,7 @@ export class Compactor {
       bucket,
       expectedTag: index.summaryTags[at]!,
       tag: tags(),
-      blob: encodeSummary(targets.get(bucketName(bucket))!),
+      blob: encodeSummary(targets.get(bucketKey(bucket))!),
       expiresAtMs: expiresAtMs(bucket, retention),
     }));
   }

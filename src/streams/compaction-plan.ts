@@ -2,7 +2,7 @@
  * When open parts want to be merged or compacted, and which of them go together. Pure: from the
  * index of a stream's parts and the time.
  */
-import { type Bucket, bucketEndMs, bucketName, bucketOf } from './buckets.ts';
+import { type Bucket, bucketEndMs, bucketKey, bucketOf } from './buckets.ts';
 import {
   BUCKET_PART_BYTES_MAX,
   BUCKET_PARTS_DUE,
@@ -28,14 +28,14 @@ export interface CompactionPlan {
 }
 
 export function openBuckets(parts: readonly PartRef[]): OpenBucket[] {
-  const byName = new Map<string, { bucket: Bucket; parts: PartRef[] }>();
+  const byBucket = new Map<string, { bucket: Bucket; parts: PartRef[] }>();
   for (const part of parts) {
-    const name = bucketName(part.bucket);
-    const known = byName.get(name);
-    if (known === undefined) byName.set(name, { bucket: part.bucket, parts: [part] });
+    const key = bucketKey(part.bucket);
+    const known = byBucket.get(key);
+    if (known === undefined) byBucket.set(key, { bucket: part.bucket, parts: [part] });
     else known.parts.push(part);
   }
-  return [...byName.values()].sort((a, b) => a.bucket.startMs - b.bucket.startMs);
+  return [...byBucket.values()].sort((a, b) => a.bucket.startMs - b.bucket.startMs);
 }
 
 /** True when a bucket takes no more parts: it is compacted although it may still be open. */

@@ -10,7 +10,7 @@ import { BrokenStreamError } from '../lib/store-errors.ts';
 import { SketchDecodeError } from '../sketches/sketch-decode-error.ts';
 import type { Summary, SummaryContext } from '../sketches/summary.ts';
 import { type BatchGroup, decodeBatches, encodeBatch } from './batch.ts';
-import { type Bucket, bucketName, expiresAtMs, type Retention } from './buckets.ts';
+import { type Bucket, bucketKey, expiresAtMs, type Retention } from './buckets.ts';
 import type { Compactor } from './compact.ts';
 import { compactionDueMs, isFull, type OpenBucket, openBuckets } from './compaction-plan.ts';
 import { compareEntryIds } from './entry-id.ts';
@@ -138,15 +138,15 @@ function groupByBucket(
 ): Map<string, { bucket: Bucket; summaries: Summary[] }> {
   const byBucket = new Map<string, { bucket: Bucket; summaries: Summary[] }>();
   for (const { bucket, summary } of groups) {
-    const name = bucketName(bucket);
-    const known = byBucket.get(name);
-    if (known === undefined) byBucket.set(name, { bucket, summaries: [summary] });
+    const key = bucketKey(bucket);
+    const known = byBucket.get(key);
+    if (known === undefined) byBucket.set(key, { bucket, summaries: [summary] });
     else known.summaries.push(summary);
   }
   return byBucket;
 }
 
 function isTouched({ bucket }: OpenBucket, groups: readonly BatchGroup[]): boolean {
-  const name = bucketName(bucket);
-  return groups.some((group) => bucketName(group.bucket) === name);
+  const key = bucketKey(bucket);
+  return groups.some((group) => bucketKey(group.bucket) === key);
 }

@@ -6,7 +6,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Tag, TagSource } from '../../lib/random-tag.ts';
 import { compareUtf8 } from '../../lib/utf8.ts';
-import { type Bucket, bucketName } from '../../streams/buckets.ts';
+import { type Bucket, bucketKey } from '../../streams/buckets.ts';
 import { compareEntryIds, entryTimeMs } from '../../streams/entry-id.ts';
 import {
   type Aside,
@@ -203,7 +203,7 @@ export class MemoryStreamStore implements StreamStore {
     const summaries = new Map(share.summaries);
     let { nextExpiryMs } = share;
     for (const { bucket, tag, blob, expiresAtMs } of commit.summaries) {
-      summaries.set(bucketName(bucket), { tag, blob, expiresAtMs });
+      summaries.set(bucketKey(bucket), { tag, blob, expiresAtMs });
       nextExpiryMs = Math.min(nextExpiryMs, expiresAtMs);
     }
     const overtaken = parts.size !== commit.remainingParts;
@@ -301,7 +301,7 @@ export class MemoryStreamStore implements StreamStore {
   }
 
   #summary(share: StreamShare, bucket: Bucket): SummarySlot | null {
-    const slot = share.summaries.get(bucketName(bucket));
+    const slot = share.summaries.get(bucketKey(bucket));
     if (slot === undefined) return null;
     return slot.expiresAtMs > this.#options.clock.nowMs() ? slot : null;
   }
