@@ -96,6 +96,23 @@ export class ByteWriter {
   }
 }
 
+/** Orders two stretches of bytes like `Buffer.compare`, without its cost for short ones. */
+export function compareBytes(
+  a: Uint8Array,
+  aStart: number,
+  aEnd: number,
+  b: Uint8Array,
+  bStart: number,
+  bEnd: number,
+): number {
+  const length = Math.min(aEnd - aStart, bEnd - bStart);
+  for (let index = 0; index < length; index += 1) {
+    const difference = a[aStart + index]! - b[bStart + index]!;
+    if (difference !== 0) return difference;
+  }
+  return aEnd - aStart - (bEnd - bStart);
+}
+
 /** Thrown by ByteReader; decoders turn it into their own error. */
 export class ByteReadError extends Error {
   override readonly name = 'ByteReadError';
@@ -135,6 +152,11 @@ export class ByteReader {
   varint(): number {
     const bytes = this.#bytes;
     let at = this.#at;
+    const first = at < this.#end ? bytes[at]! : 128;
+    if (first < 128) {
+      this.#at = at + 1;
+      return first;
+    }
     let value = 0;
     let scale = 1;
     for (let count = 0; count < VARINT_BYTES_MAX; count += 1) {
@@ -149,6 +171,36 @@ export class ByteReader {
       scale *= 128;
     }
     throw new ByteReadError('a number is out of range');
+  }
+
+  /** Fills `target` with as many numbers; each must be at most `max`. */
+  varints(target: Uint32Array | Float64Array, max: number): void {
+    const bytes = this.#bytes;
+    for (let index = 0; index < target.length; index += 1) {
+      const at = this.#at;
+      // One byte or two, without a branch that would often be guessed wrong; else the slow way.
+      const first = at + 1 < this.#end ? bytes[at]! : 128;
+      const second = at + 1 < this.#end ? bytes[at + 1]! : 128;
+      const hasSecond = first >>> 7;
+      let value = (first & 127) | ((second & 127 & -hasSecond) << 7);
+      if ((hasSecond & (second >>> 7)) === 0) this.#at = at + 1 + hasSecond;
+      else value = this.varint();
+      if (value > max) throw new ByteReadError('a number is out of range');
+      target[index] = value;
+    }
+  }
+
+  /** Passes over the next bytes and returns where they start. */
+  skip(byteCount: number): number {
+    this.#need(byteCount);
+    const start = this.#at;
+    this.#at += byteCount;
+    return start;
+  }
+
+  /** A copy of the bytes from an offset up to where the reader is. */
+  copyFrom(offset: number): Uint8Array {
+    return Uint8Array.prototype.slice.call(this.#bytes, offset, this.#at);
   }
 
   /** A view of the next bytes, not a copy. */
@@ -167,7 +219,7 @@ export class ByteReader {
     return text;
   }
 
-  /** How many records can follow if each takes at least so many bytes: checked before allocating. */
+  /** A number of records, refused if so many of that size cannot follow: before allocating. */
   count(bytesPerRecordMin: number): number {
     const count = this.varint();
     if (count * bytesPerRecordMin > this.remaining) {

@@ -1,7 +1,7 @@
 /**
  * The compaction: parts of a closed bucket enter the summaries of every level that still keeps
- * their time, and leave, in one atomic step; so each part enters each level exactly once and nothing
- * is ever recomputed. Parts of a bucket that is still open are merged among themselves so that they
+ * their time, and leave, in one atomic step; so each part enters each level exactly once and
+ * nothing is ever recomputed. Parts of a bucket that is still open are merged among themselves so that they
  * stay few. Like the fold it keeps no state and may run twice at once.
  */
 import type { Clock } from '../lib/clock.ts';

@@ -46,7 +46,7 @@ export interface StreamQuestion {
 
 /**
  * All methods reject with WindowError for a window that cannot be answered, and with
- * StoreUnavailableError when nothing could be read; what is missing otherwise is named in `missing`.
+ * StoreUnavailableError when nothing could be read; else what is missing is named in `missing`.
  */
 export class StreamQueries {
   readonly #options: QueryOptions;

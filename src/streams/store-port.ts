@@ -24,7 +24,7 @@ export interface AppendRequest {
   readonly attempt: Tag;
   /** Opaque text, kept with the id and handed back when the id is met again. */
   readonly answer: string;
-  /** An encoded batch (`batch-codec.ts`); empty when no event was accepted: then only the id is kept. */
+  /** An encoded batch (`batch.ts`); empty when no event was accepted: only the id is kept. */
   readonly blob: Uint8Array;
 }
 
@@ -82,7 +82,7 @@ export interface NewPart extends PartRef {
   readonly blob: Uint8Array;
 }
 
-/** Something acknowledged that could not be used; kept for inspection, and counted in the metrics. */
+/** Something acknowledged that could not be used; kept for inspection, and in the metrics. */
 export interface Aside {
   readonly reason: string;
   readonly blob: Uint8Array;
@@ -120,7 +120,7 @@ export interface CompactionCommit {
   readonly aside: readonly Aside[];
   /** How many open parts remain if nobody added one meanwhile, and when they want a visit. */
   readonly remainingParts: number;
-  /** Null: no visit needed (only with `remainingParts` 0). Ignored when parts were added meanwhile. */
+  /** Null: no visit needed (with `remainingParts` 0). Ignored when parts were added meanwhile. */
   readonly compactAtMs: number | null;
 }
 
