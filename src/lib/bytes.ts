@@ -176,18 +176,35 @@ export class ByteReader {
   /** Fills `target` with as many numbers; each must be at most `max`. */
   varints(target: Uint32Array | Float64Array, max: number): void {
     const bytes = this.#bytes;
-    for (let index = 0; index < target.length; index += 1) {
-      const at = this.#at;
-      // One byte or two, without a branch that would often be guessed wrong; else the slow way.
-      const first = at + 1 < this.#end ? bytes[at]! : 128;
-      const second = at + 1 < this.#end ? bytes[at + 1]! : 128;
-      const hasSecond = first >>> 7;
-      let value = (first & 127) | ((second & 127 & -hasSecond) << 7);
-      if ((hasSecond & (second >>> 7)) === 0) this.#at = at + 1 + hasSecond;
-      else value = this.varint();
+    const fourthLast = this.#end - 4;
+    const length = target.length;
+    let at = this.#at;
+    let index = 0;
+    const orMax = Math.min(127, max);
+    while (index < length) {
+      if (at <= fourthLast && index + 4 <= length) {
+        // Most numbers take one byte: four of them are checked at once.
+        const a = bytes[at]!;
+        const b = bytes[at + 1]!;
+        const c = bytes[at + 2]!;
+        const d = bytes[at + 3]!;
+        if ((a | b | c | d) <= orMax) {
+          target[index] = a;
+          target[index + 1] = b;
+          target[index + 2] = c;
+          target[index + 3] = d;
+          index += 4;
+          at += 4;
+          continue;
+        }
+      }
+      this.#at = at;
+      const value = this.varint();
       if (value > max) throw new ByteReadError('a number is out of range');
-      target[index] = value;
+      target[index++] = value;
+      at = this.#at;
     }
+    this.#at = at;
   }
 
   /** Passes over the next bytes and returns where they start. */

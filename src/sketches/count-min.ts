@@ -13,8 +13,8 @@
  * Cost      add, estimate: O(depth), whatever the count. merge: O(width * depth).
  * Merge     Same width, depth and hash key: cells add. After plain adds the result is the sketch of
  *           both streams, byte for byte; after conservative ones it is an upper bound of it.
- * Not       No removal, no list of items (top-k.ts has it). The cells after conservative adds depend
- *           on their order.
+ * Not       No removal, no list of items (top-k.ts has it). The cells after conservative adds
+ *           depend on their order.
  */
 import { assert } from '../lib/assert.ts';
 

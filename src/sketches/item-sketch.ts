@@ -10,12 +10,15 @@
  * Memory    4 or 8 * width * depth bytes, and about 100 bytes and the item for each candidate.
  * Cost      add: O(depth + log candidates). merge: O(width * depth + candidates log candidates).
  * Merge     Cells add; bounds of candidates add; cut = max(cut + cut, the largest upper bound among
- *           the candidates dropped). Regrouping changes cells, candidates and cut, never the bounds'
- *           validity.
+ *           the candidates dropped). Regrouping changes cells, candidates and cut, never whether
+ *           the bounds hold.
  * Not       No removal. It knows no hash of an item: the caller hands in both.
  */
+import type { Bounds } from './candidate.ts';
 import { CountMin, type CountMinShape } from './count-min.ts';
 import type { KeyedHash } from './hash.ts';
+import { ItemKey } from './item-key.ts';
+import type { ItemTable } from './item-table.ts';
 import { TopK } from './top-k.ts';
 
 export class ItemSketch {
@@ -38,65 +41,64 @@ export class ItemSketch {
     return this.cells.saturated;
   }
 
-  /** `lo` and `hi` are the item's hash. */
-  upperOf(item: string, lo: number, hi: number): number {
-    return this.top.get(item)?.upper ?? this.#upperOfUnlisted(lo, hi);
-  }
-
-  lowerOf(item: string): number {
-    return this.top.get(item)?.lower ?? 0;
+  boundsOf(key: ItemKey): Bounds {
+    return this.top.boundsOf(key) ?? { upper: this.#upperOfUnlisted(key.lo, key.hi), lower: 0 };
   }
 
   /** Counts one more occurrence (or `count` of them) of an item. */
   add(item: string, count: number, hash: KeyedHash): void {
     hash.hashString(item);
-    const upperBefore = this.upperOf(item, hash.lo, hash.hi);
-    const lowerBefore = this.lowerOf(item);
+    const { lo, hi } = hash;
+    const listed = this.top.get(item);
+    const upper = (listed?.upper ?? this.#upperOfUnlisted(lo, hi)) + count;
+    const lower = (listed?.lower ?? 0) + count;
     this.cells.grow(count);
-    this.#raise(item, hash.lo, hash.hi, upperBefore + count, lowerBefore + count);
+    this.#raise(item, lo, hi, upper, lower);
   }
 
   /**
    * Adds a table of exact counts. Every item's bounds are taken before any cell is raised: an item
    * occurs in the table once, so what the others add to its cells is no news about it.
    */
-  addTable(table: ReadonlyMap<string, number>, total: number, hash: KeyedHash): void {
-    const hashes = new Uint32Array(2 * table.size);
+  addTable(table: ItemTable, total: number, hash: KeyedHash): void {
+    const hashes = table.hashes(hash);
     const uppersBefore = new Float64Array(table.size);
     const lowersBefore = new Float64Array(table.size);
     let index = 0;
-    for (const item of table.keys()) {
-      hash.hashString(item);
-      hashes[2 * index] = hash.lo;
-      hashes[2 * index + 1] = hash.hi;
-      uppersBefore[index] = this.upperOf(item, hash.lo, hash.hi);
-      lowersBefore[index] = this.lowerOf(item);
-      index += 1;
+    if (this.cells.total > 0) {
+      table.forEach((item) => {
+        const listed = this.top.get(item);
+        if (listed === undefined) {
+          uppersBefore[index] = this.#upperOfUnlisted(hashes[2 * index]!, hashes[2 * index + 1]!);
+        } else {
+          uppersBefore[index] = listed.upper;
+          lowersBefore[index] = listed.lower;
+        }
+        index += 1;
+      });
     }
     this.cells.grow(total);
     index = 0;
-    for (const [item, count] of table) {
+    table.forEach((item, count) => {
       const lo = hashes[2 * index]!;
       const hi = hashes[2 * index + 1]!;
-      const upper = uppersBefore[index]! + count;
-      this.#raise(item, lo, hi, upper, lowersBefore[index]! + count);
+      this.#raise(item, lo, hi, uppersBefore[index]! + count, lowersBefore[index]! + count);
       index += 1;
-    }
+    });
   }
 
   /** Adds the other's counts to these; the other is unchanged. Both have the same shape. */
   merge(other: ItemSketch, hash: KeyedHash): void {
     const merged = new TopK(this.top.capacity);
-    for (const { item, upper, lower } of this.top.values()) {
-      hash.hashString(item);
-      const otherUpper = other.upperOf(item, hash.lo, hash.hi);
-      merged.offer(item, bounded(upper + otherUpper), bounded(lower + other.lowerOf(item)));
-    }
-    for (const { item, upper, lower } of other.top.values()) {
-      if (this.top.get(item) !== undefined) continue;
+    this.top.forEach((item, upper, lower) => {
+      const added = other.boundsOf(new ItemKey(item, hash));
+      merged.offer(item, bounded(upper + added.upper), bounded(lower + added.lower));
+    });
+    other.top.forEach((item, upper, lower) => {
+      if (this.top.get(item) !== undefined) return;
       hash.hashString(item);
       merged.offer(item, bounded(upper + this.#upperOfUnlisted(hash.lo, hash.hi)), lower);
-    }
+    });
     this.cut = Math.max(bounded(this.cut + other.cut), merged.dropped);
     this.top = merged;
     this.cells.merge(other.cells);

@@ -11,24 +11,28 @@
  *
  *   section: 1 byte id, 4 bytes length, payload. Ids in use:
  *     1 item table   varint count, then for each: text, varint count
- *     2 item sketch  1 byte log2(width), 1 byte depth, varint capacity, varint cut, varint count, then
- *                    for each candidate: text, varint upper, varint (upper - lower); then the cells,
- *                    width * depth varints, row after row
+ *     2 item sketch  1 byte log2(width), 1 byte depth, varint capacity, varint cut, varint count,
+ *                    then for each candidate in the order of its bytes: text, varint upper, varint
+ *                    (upper - lower); then the cells, width * depth varints, row after row
  *     3 actor set    the hashes as pairs of words (low, high)
  *     4 registers    Redis's HYLL bytes (hyperloglog.ts)
  *   Ids from 5 on are free for what later versions add (actors per item, dimensions). A reader that
  *   does not know a section refuses the bytes: it must not answer without it.
  *
- * The canonical encoding orders tables by UTF-8 bytes, candidates by rank and actors by hash, so that
- * equal summaries have equal bytes. Short-lived bytes (log entries, parts) skip the sorting.
+ * The canonical encoding orders tables by UTF-8 bytes and actors by hash, so that equal summaries
+ * have equal bytes, and items can be found in them. Short-lived bytes (log entries, parts) skip the
+ * sorting.
  */
 import { crc32 } from 'node:zlib';
 import { ByteReadError, ByteReader, ByteWriter } from '../lib/bytes.ts';
 import { sortUtf8 } from '../lib/utf8.ts';
 import { ActorSet } from './actor-set.ts';
+import type { ListedItems } from './candidate.ts';
 import { type Cells, CountMin, isCountMinShape } from './count-min.ts';
 import { HyperLogLog } from './hyperloglog.ts';
 import { ItemSketch } from './item-sketch.ts';
+import { ItemTable } from './item-table.ts';
+import { PackedRows } from './packed-rows.ts';
 import { SketchDecodeError } from './sketch-decode-error.ts';
 import { Summary, type SummaryContext, type SummaryState } from './summary.ts';
 import { TopK } from './top-k.ts';
@@ -117,22 +121,18 @@ function section(writer: ByteWriter, id: number, writePayload: () => void): void
   writer.patchUint32(lengthOffset, writer.length - lengthOffset - 4);
 }
 
-function writeItemTable(
-  writer: ByteWriter,
-  table: ReadonlyMap<string, number>,
-  ordered: boolean,
-): void {
+function writeItemTable(writer: ByteWriter, table: ItemTable, ordered: boolean): void {
   writer.varint(table.size);
   if (!ordered) {
-    for (const [item, count] of table) {
+    table.forEach((item, count) => {
       writer.text(item);
       writer.varint(count);
-    }
+    });
     return;
   }
-  for (const item of sortUtf8([...table.keys()])) {
+  for (const item of sortedItems(table)) {
     writer.text(item);
-    writer.varint(table.get(item)!);
+    writer.varint(table.countOf(item));
   }
 }
 
@@ -143,12 +143,21 @@ function writeItemSketch(writer: ByteWriter, sketch: ItemSketch): void {
   writer.varint(top.capacity);
   writer.varint(cut);
   writer.varint(top.size);
-  for (const { item, upper, lower } of top.rows()) {
+  for (const item of sortedItems(top)) {
+    const { upper, lower } = top.get(item)!;
     writer.text(item);
     writer.varint(upper);
     writer.varint(upper - lower);
   }
   for (const cell of cells.cells) writer.varint(cell);
+}
+
+function sortedItems(listed: ListedItems): string[] {
+  const items: string[] = [];
+  listed.forEach((item) => {
+    items.push(item);
+  });
+  return sortUtf8(items);
 }
 
 function writeActors(writer: ByteWriter, actors: ActorSet, ordered: boolean): void {
@@ -176,7 +185,7 @@ function decode(bytes: Uint8Array, context: SummaryContext): SummaryState {
     withoutActor: reader.varint(),
     saturated: (flags & FLAG_SATURATED) !== 0,
     incomplete: (flags & FLAG_INCOMPLETE) !== 0,
-    items: new Map(),
+    items: new ItemTable(),
     actors: new ActorSet(),
   };
   let lastId = 0;
@@ -207,7 +216,9 @@ function readSection(
       state.items = readItemTable(payload);
       break;
     case SECTION_ITEM_SKETCH:
-      if (!(state.items instanceof Map) || state.items.size > 0) fail('items are given twice');
+      if (state.items instanceof ItemSketch || state.items.size > 0) {
+        fail('items are given twice');
+      }
       state.items = readItemSketch(payload, state.total, context);
       break;
     case SECTION_ACTOR_SET:
@@ -224,13 +235,9 @@ function readSection(
   }
 }
 
-function readItemTable(payload: ByteReader): Map<string, number> {
+function readItemTable(payload: ByteReader): ItemTable {
   const count = payload.count(TABLE_ROW_BYTES_MIN);
-  const table = new Map<string, number>();
-  for (let index = 0; index < count; index += 1) {
-    const item = payload.text();
-    table.set(item, payload.varint());
-  }
+  const table = ItemTable.of(new PackedRows(payload, count, false));
   if (table.size !== count || count === 0) fail('the item table is damaged');
   return table;
 }
@@ -247,14 +254,10 @@ function readItemSketch(payload: ByteReader, total: number, context: SummaryCont
   const cut = payload.varint();
   const size = payload.count(CANDIDATE_BYTES_MIN);
   if (size > capacity) fail('there are too many candidates');
-  const top = new TopK(capacity);
-  for (let index = 0; index < size; index += 1) {
-    const item = payload.text();
-    const upper = payload.varint();
-    const lower = upper - payload.varint();
-    if (lower < 0 || top.get(item) !== undefined) fail('a candidate is damaged');
-    top.offer(item, upper, lower);
-  }
+  const rows = new PackedRows(payload, size, true);
+  if (!rows.isAscending) fail('the candidates are out of order');
+  if (rows.lowers.some((lower) => lower < 0)) fail('a candidate is damaged');
+  const top = TopK.of(capacity, rows);
   return new ItemSketch(readCells(payload, width, depth, total), top, cut);
 }
 
@@ -262,11 +265,7 @@ function readCells(payload: ByteReader, width: number, depth: number, total: num
   const length = width * depth;
   if (payload.remaining < length) fail('cells are missing');
   const cells: Cells = total < TWO_POW_32 ? new Uint32Array(length) : new Float64Array(length);
-  for (let index = 0; index < length; index += 1) {
-    const cell = payload.varint();
-    if (cell > total) fail('a cell is larger than the total');
-    cells[index] = cell;
-  }
+  payload.varints(cells, total);
   return new CountMin({ width, depth }, cells, total);
 }
 

@@ -1,25 +1,35 @@
 /*
- * What      One answer from many summaries (minutes, hours, partitions) without merging their cells:
- *           an item's bounds summed summary by summary are tighter than those of summed cells.
- * Paper     Bounds as in item-sketch.ts; distinct actors by Ertl's estimator (hyperloglog.ts).
+ * What      One answer from many summaries (minutes, hours, partitions) without merging their
+ *           cells: an item's bounds summed one by one are tighter than those of summed cells.
+ * Paper     Bounds as in item-sketch.ts; distinct actors by Ertl's estimator (hyperloglog.ts). The
+ *           search for the top in three steps: Cao, Wang, 2004, "Efficient top-K query calculation
+ *           in distributed networks"; deviation: thresholds in proportion to the totals.
  * Params    Summaries of disjoint events under one hash key.
  * Guarantee lower <= true <= upper for every item; no item outside of the rows of `top(k)` has
  *           occurred more than `maxUnlisted` times; everything is exact when `itemsExact`.
- * Memory    One table of the listed items of all summaries while `top` runs.
- * Cost      top: the listed items of all summaries, and depth * summaries for each item that can be
- *           among the first k + 1.
+ * Memory    One table of the items that may be in the answer while `top` runs.
+ * Cost      top: a pass over the listed counts, then summaries * depth for each item that may be in
+ *           the answer: few where some items stand out, else at most all listed ones.
  * Merge     A view of two lists of summaries is the view of both lists together.
  * Not       It keeps no copy: summaries must not change while they are viewed.
  */
+import { nthLargest } from '../lib/nth-largest.ts';
 import { ActorSet } from './actor-set.ts';
+import { type Bounds, type Candidate, compareCandidates } from './candidate.ts';
 import { guaranteeOf } from './count-min.ts';
 import type { KeyedHash } from './hash.ts';
 import { HyperLogLog } from './hyperloglog.ts';
+import { ItemKey } from './item-key.ts';
 import type { Summary } from './summary.ts';
-import { type Candidate, compareCandidates } from './top-k.ts';
 
 /** Two-sided 95 % of a normal distribution, which the estimator's error follows closely. */
 const Z_95 = 1.96;
+/** The search for the top begins with so many times as many items of each summary. */
+const HEAD_FACTOR = 2;
+/** Looking an item up takes about as long as going through so many. */
+const LOOK_UP_COST = 3;
+/** Keeps sums of shares at or below their whole whatever floating point rounds. */
+const ROUNDING_SLACK = 1 - 1e-9;
 
 export interface TopOfView {
   /** In the order of compareCandidates. */
@@ -79,32 +89,31 @@ export class SummaryView {
   }
 
   /** An item's bounds: lower <= true count <= upper. */
-  countOf(item: string): { lower: number; upper: number } {
-    this.#hash.hashString(item);
-    const { lo, hi } = this.#hash;
+  countOf(item: string): Bounds {
+    const key = new ItemKey(item, this.#hash);
     let lower = 0;
     let upper = 0;
     for (const summary of this.summaries) {
-      lower += summary.lowerOf(item);
-      upper += summary.upperOf(item, lo, hi);
+      const bounds = summary.boundsOf(key);
+      lower += bounds.lower;
+      upper += bounds.upper;
     }
     return { lower: bounded(lower), upper: bounded(upper) };
   }
 
   /** The k items with the largest upper bounds; k >= 1. */
   top(k: number): TopOfView {
-    const cutSum = sum(this.summaries, (summary) => summary.cut);
-    const listings = this.#listings();
-    const least = leastOfLargest(listings, k + 1);
-    const rows: Candidate[] = [];
-    for (const [item, { upper, lower, cutWhereListed }] of listings) {
-      // An item's upper bound is at most this: no need to look into cells for the hopeless.
-      if (upper + cutSum - cutWhereListed < least) continue;
-      rows.push({ item, lower: bounded(lower), upper: bounded(this.#upperOf(item, upper)) });
-    }
+    const contenders = this.#contenders(k + 1);
+    const rows =
+      contenders === null
+        ? this.#largestOfAll(k + 1)
+        : contenders.map((item) => ({ item, ...this.countOf(item) }));
     rows.sort(compareCandidates);
     const firstLeftOut = rows[k]?.upper ?? 0;
-    return { rows: rows.slice(0, k), maxUnlisted: bounded(Math.max(cutSum, firstLeftOut)) };
+    return {
+      rows: rows.slice(0, k),
+      maxUnlisted: bounded(Math.max(this.#cutSum, firstLeftOut)),
+    };
   }
 
   /** Different actors over all summaries; never above the number of events with an actor. */
@@ -141,11 +150,66 @@ export class SummaryView {
     };
   }
 
+  /** No item that no summary lists has occurred more often. */
+  get #cutSum(): number {
+    return sum(this.summaries, (summary) => summary.cut);
+  }
+
+  /**
+   * Every item that can be among the n with the largest upper bounds; null when these are so many
+   * that looking each of them up would take longer than going through all.
+   *
+   * An item whose upper bounds sum up to `least` or more reaches the share of `least` in some
+   * summary, however the shares are chosen. Here a share is the cut-off, so that the summary lists
+   * whatever reaches it, and a part of what remains in proportion to the summary's total.
+   */
+  #contenders(n: number): string[] | null {
+    const cutSum = this.#cutSum;
+    const listedCount = sum(this.summaries, (summary) => summary.listed.size);
+    if (n * this.summaries.length * LOOK_UP_COST > listedCount) return null;
+    const least = this.#leastOfHeads(n);
+    if (least <= cutSum) return null;
+    const spare = (least - cutSum) * ROUNDING_SLACK;
+    const total = sum(this.summaries, (summary) => summary.total);
+    const items = new Set<string>();
+    for (const { listed, cut, total: share } of this.summaries) {
+      listed.forEach((item) => items.add(item), cut + spare * (share / total));
+      if (items.size * this.summaries.length * LOOK_UP_COST > listedCount) return null;
+    }
+    return [...items];
+  }
+
+  /** A number that the n-th largest upper bound reaches, from each summary's first items. */
+  #leastOfHeads(n: number): number {
+    const sums = new Map<string, number>();
+    for (const { listed } of this.summaries) {
+      const headSize = HEAD_FACTOR * n;
+      // Only items above the first left out: of many equal counts none stands out.
+      const least = listed.size > headSize ? nthLargest(listed.uppers(), headSize + 1) + 1 : 0;
+      listed.forEach((item, upper) => sums.set(item, (sums.get(item) ?? 0) + upper), least);
+    }
+    return nthLargestOr0(Float64Array.from(sums.values()), n);
+  }
+
+  /** All items that can be among the n with the largest upper bounds, by way of all listed ones. */
+  #largestOfAll(n: number): Candidate[] {
+    const cutSum = this.#cutSum;
+    const listings = this.#listings();
+    const uppers = Float64Array.from(listings.values(), ({ upper }) => upper);
+    const least = nthLargestOr0(uppers, n);
+    const rows: Candidate[] = [];
+    for (const [item, { upper, lower, cutWhereListed }] of listings) {
+      // An item's upper bound is at most this: no need to look into cells for the hopeless.
+      if (upper + cutSum - cutWhereListed < least) continue;
+      rows.push({ item, lower: bounded(lower), upper: bounded(this.#upperOf(item, upper)) });
+    }
+    return rows;
+  }
+
   #listings(): Map<string, Listing> {
     const listings = new Map<string, Listing>();
-    for (const summary of this.summaries) {
-      const { cut } = summary;
-      summary.forEachListed((item, upper, lower) => {
+    for (const { listed, cut } of this.summaries) {
+      listed.forEach((item, upper, lower) => {
         const listing = listings.get(item);
         if (listing === undefined) {
           listings.set(item, { upper, lower, cutWhereListed: cut });
@@ -161,26 +225,19 @@ export class SummaryView {
 
   /** The listed upper bounds' sum, and what the summaries can hold that do not list the item. */
   #upperOf(item: string, listedUpper: number): number {
-    this.#hash.hashString(item);
-    const { lo, hi } = this.#hash;
+    const key = new ItemKey(item, this.#hash);
     let upper = listedUpper;
     for (const summary of this.summaries) {
-      if (summary.cut > 0 && summary.listed(item) === undefined) {
-        upper += summary.upperOf(item, lo, hi);
+      if (summary.cut > 0 && summary.listed.boundsOf(key) === undefined) {
+        upper += summary.boundsOf(key).upper;
       }
     }
     return upper;
   }
 }
 
-/** The n-th largest of the listed upper bounds, each of which is at most the item's final one. */
-function leastOfLargest(listings: ReadonlyMap<string, Listing>, n: number): number {
-  if (listings.size < n) return 0;
-  const uppers = new Float64Array(listings.size);
-  let index = 0;
-  for (const { upper } of listings.values()) uppers[index++] = upper;
-  uppers.sort();
-  return uppers[uppers.length - n]!;
+function nthLargestOr0(values: Float64Array, n: number): number {
+  return values.length < n ? 0 : nthLargest(values, n);
 }
 
 function sum(summaries: readonly Summary[], value: (summary: Summary) => number): number {

@@ -17,12 +17,14 @@
  * Not       Not an order of events and no removal; it does not know which bucket it is of.
  */
 import { assert } from '../lib/assert.ts';
-import { utf8Length } from '../lib/utf8.ts';
 import { ActorSet } from './actor-set.ts';
+import type { Bounds, ListedItems } from './candidate.ts';
 import type { CountMinShape } from './count-min.ts';
 import type { KeyedHash } from './hash.ts';
 import { HyperLogLog } from './hyperloglog.ts';
+import type { ItemKey } from './item-key.ts';
 import { ItemSketch } from './item-sketch.ts';
+import { ItemTable } from './item-table.ts';
 
 export interface SummaryShape extends CountMinShape {
   /** How many of the heaviest items are listed beside the cells. */
@@ -53,9 +55,9 @@ export interface SummaryContext {
   readonly shape: SummaryShape;
 }
 
-/** Rough cost in memory of an entry in a table of items, beside the item's own bytes. */
-const TABLE_ENTRY_BYTES = 80;
+/** Rough cost in memory of a summary without anything in it. */
 const FIXED_BYTES = 400;
+const NEVER_OCCURRED: Bounds = { upper: 0, lower: 0 };
 
 /** The state of a summary, as the codec sees it. */
 export interface SummaryState {
@@ -63,7 +65,7 @@ export interface SummaryState {
   withoutActor: number;
   saturated: boolean;
   incomplete: boolean;
-  items: ReadonlyMap<string, number> | ItemSketch;
+  items: ItemTable | ItemSketch;
   actors: ActorSet | HyperLogLog;
 }
 
@@ -74,8 +76,7 @@ export class Summary {
   #saturated = false;
   /** True when something that belongs in here was damaged and could not be counted. */
   incomplete = false;
-  #table: Map<string, number> | null = new Map();
-  #tableBytes = 0;
+  #table: ItemTable | null = new ItemTable();
   #sketch: ItemSketch | null = null;
   #actors: ActorSet | HyperLogLog = new ActorSet();
 
@@ -91,13 +92,8 @@ export class Summary {
     summary.#saturated = state.saturated;
     summary.incomplete = state.incomplete;
     summary.#actors = state.actors;
-    if (state.items instanceof ItemSketch) {
-      summary.#table = null;
-      summary.#sketch = state.items;
-    } else {
-      summary.#table = new Map(state.items);
-      for (const item of state.items.keys()) summary.#tableBytes += utf8Length(item);
-    }
+    if (state.items instanceof ItemSketch) summary.#becomeSketch(state.items);
+    else summary.#table = state.items;
     return summary;
   }
 
@@ -140,12 +136,12 @@ export class Summary {
 
   /** Different items while exact; listed ones otherwise. */
   get itemCount(): number {
-    return this.#table?.size ?? this.#itemSketch.top.size;
+    return this.listed.size;
   }
 
   /** Bytes of the items' UTF-8 forms while exact. */
   get itemBytes(): number {
-    return this.#tableBytes;
+    return this.#table?.itemBytes ?? 0;
   }
 
   /** No item beyond those listed (all of them, while exact) has a larger count. */
@@ -155,8 +151,8 @@ export class Summary {
 
   /** About how much memory this takes. */
   get byteLength(): number {
-    const entries = this.itemCount * TABLE_ENTRY_BYTES + this.#tableBytes;
-    return FIXED_BYTES + entries + (this.#sketch?.cells.byteLength ?? 0) + this.#actors.byteLength;
+    const cellBytes = this.#sketch?.cells.byteLength ?? 0;
+    return FIXED_BYTES + this.listed.byteLength + cellBytes + this.#actors.byteLength;
   }
 
   /** Counts an item; `count` is a positive safe integer. The actor is added separately. */
@@ -165,8 +161,8 @@ export class Summary {
     if (this.#table === null) {
       this.#itemSketch.add(item, count, this.context.hash);
     } else {
-      this.#addToTable(this.#table, item, count);
-      this.#sketchAboveLimit();
+      this.#table.add(item, count);
+      this.#sketchAboveLimit(this.#table);
     }
   }
 
@@ -187,31 +183,15 @@ export class Summary {
     this.#withoutActor = this.#bounded(this.#withoutActor + count);
   }
 
-  /** lower <= true count <= upper; `lo` and `hi` are the item's hash. */
-  upperOf(item: string, lo: number, hi: number): number {
-    if (this.#table !== null) return this.#table.get(item) ?? 0;
-    return this.#itemSketch.upperOf(item, lo, hi);
+  /** lower <= true count <= upper. */
+  boundsOf(key: ItemKey): Bounds {
+    if (this.#table === null) return this.#itemSketch.boundsOf(key);
+    return this.#table.boundsOf(key) ?? NEVER_OCCURRED;
   }
 
-  lowerOf(item: string): number {
-    if (this.#table !== null) return this.#table.get(item) ?? 0;
-    return this.#itemSketch.lowerOf(item);
-  }
-
-  /** Bounds of a listed item (every item that occurred is listed while exact). */
-  listed(item: string): { readonly upper: number; readonly lower: number } | undefined {
-    if (this.#table === null) return this.#itemSketch.top.get(item);
-    const count = this.#table.get(item);
-    return count === undefined ? undefined : { upper: count, lower: count };
-  }
-
-  /** Calls back for each listed item with its upper and lower bound, in no particular order. */
-  forEachListed(visit: (item: string, upper: number, lower: number) => void): void {
-    if (this.#table !== null) {
-      for (const [item, count] of this.#table) visit(item, count, count);
-      return;
-    }
-    for (const row of this.#itemSketch.top.values()) visit(row.item, row.upper, row.lower);
+  /** The items that have bounds of their own: all of them, while exact. */
+  get listed(): ListedItems {
+    return this.#table ?? this.#itemSketch.top;
   }
 
   /** Adds all that the other has counted; the other is unchanged. */
@@ -232,8 +212,7 @@ export class Summary {
     copy.#withoutActor = this.#withoutActor;
     copy.#saturated = this.#saturated;
     copy.incomplete = this.incomplete;
-    copy.#table = this.#table === null ? null : new Map(this.#table);
-    copy.#tableBytes = this.#tableBytes;
+    copy.#table = this.#table?.clone() ?? null;
     copy.#sketch = this.#sketch?.clone() ?? null;
     copy.#actors = this.#actors.clone();
     return copy;
@@ -247,8 +226,7 @@ export class Summary {
   #mergeItems(other: Summary): void {
     const { hash } = this.context;
     if (this.#table !== null && other.#table !== null) {
-      for (const [item, count] of other.#table) this.#addToTable(this.#table, item, count);
-      this.#sketchAboveLimit();
+      this.#mergeTables(this.#table, other.#table);
     } else if (this.#table !== null) {
       const sketch = other.#itemSketch.clone();
       sketch.addTable(this.#table, this.#total - other.#total, hash);
@@ -269,25 +247,37 @@ export class Summary {
     this.#actors.merge(other);
   }
 
-  #addToTable(table: Map<string, number>, item: string, count: number): void {
-    const before = table.get(item);
-    if (before === undefined) this.#tableBytes += utf8Length(item);
-    table.set(item, this.#bounded((before ?? 0) + count));
+  #mergeTables(own: ItemTable, other: ItemTable): void {
+    if (own.size > 0) {
+      other.forEach((item, count) => own.add(item, count));
+      this.#sketchAboveLimit(own);
+    } else if (this.#fits(other)) {
+      this.#table = other.clone();
+    } else {
+      // Straight into the sketch: a copy of a large table would only be thrown away.
+      this.#sketchTable(other);
+    }
   }
 
-  #sketchAboveLimit(): void {
+  #fits(table: ItemTable): boolean {
+    const { exactItems, exactItemBytes } = this.context.shape;
+    return table.size <= exactItems && table.itemBytes <= exactItemBytes;
+  }
+
+  #sketchAboveLimit(table: ItemTable): void {
+    if (!this.#fits(table)) this.#sketchTable(table);
+  }
+
+  #sketchTable(table: ItemTable): void {
     const { shape, hash } = this.context;
-    if (this.#table === null) return;
-    if (this.#table.size <= shape.exactItems && this.#tableBytes <= shape.exactItemBytes) return;
     const sketch = ItemSketch.empty(shape, shape.candidates);
-    sketch.addTable(this.#table, this.#total, hash);
+    sketch.addTable(table, this.#total, hash);
     this.#becomeSketch(sketch);
   }
 
   #becomeSketch(sketch: ItemSketch): void {
     this.#sketch = sketch;
     this.#table = null;
-    this.#tableBytes = 0;
   }
 
   #grow(count: number): void {

@@ -6,115 +6,178 @@
  *           is remembered.
  * Params    capacity >= 1.
  * Guarantee An item is in the heap once. Every item that was offered and is not in it has a count
- *           at or below `dropped` and at or below every count in the heap.
- * Memory    About 100 bytes an item plus the item.
- * Cost      offer: O(log capacity), O(1) when turned away. rows: O(n log n).
+ *           at or below `dropped` and at or below every count in the heap. The result does not
+ *           depend on the order of the offers, if each item's last one is its largest.
+ * Memory    About 140 bytes an item plus the item; packed, a few bytes more than stored.
+ * Cost      offer: O(log capacity), O(1) when turned away. rows: O(n log n). get: O(1), while
+ *           packed O(log n).
  * Merge     By offering the rows of one to the other, after the counts of equal items were added.
- * Not       Counts of an item must not fall. It does not count: summary.ts does.
+ * Not       Counts of an item must not fall. It does not count: item-sketch.ts does.
  */
 import { assert } from '../lib/assert.ts';
-import { compareUtf8 } from '../lib/utf8.ts';
+import {
+  type Bounds,
+  type Candidate,
+  compareCandidates,
+  type ListedItems,
+  type VisitRow,
+} from './candidate.ts';
+import type { ItemKey } from './item-key.ts';
+import type { PackedRows } from './packed-rows.ts';
 
-/** `upper` is what the item is ranked by; lower <= true count <= upper. */
-export interface Candidate {
-  readonly item: string;
-  readonly upper: number;
-  readonly lower: number;
+/** Rough cost in memory of an item in the heap, beside its own bytes. */
+const NODE_BYTES = 160;
+
+/** A node knows its place, so that moving it in the heap needs no look-up by item. */
+interface HeapNode extends Candidate {
+  upper: number;
+  lower: number;
+  index: number;
 }
 
-/** The order of every list of items: upper descending, then the item's UTF-8 bytes. */
-export function compareCandidates(a: Candidate, b: Candidate): number {
-  return b.upper - a.upper || compareUtf8(a.item, b.item);
-}
-
-export class TopK {
+export class TopK implements ListedItems {
   readonly capacity: number;
   /** The largest upper bound among items that were turned away or pushed out; 0 if none was. */
   dropped = 0;
+  /** The rows, as long as they are as they were read. */
+  #packed: PackedRows | null = null;
   /** A binary heap: the last in the order of compareCandidates is at index 0. */
-  readonly #heap: Candidate[] = [];
-  readonly #indexes = new Map<string, number>();
+  readonly #heap: HeapNode[] = [];
+  readonly #nodes = new Map<string, HeapNode>();
 
   constructor(capacity: number) {
     assert(Number.isInteger(capacity) && capacity >= 1, 'the capacity is a positive integer');
     this.capacity = capacity;
   }
 
+  /** Takes stored rows over: at most `capacity`, ascending. */
+  static of(capacity: number, rows: PackedRows): TopK {
+    assert(rows.size <= capacity && rows.isAscending, 'the rows fit and each item occurs once');
+    const top = new TopK(capacity);
+    top.#packed = rows;
+    return top;
+  }
+
   get size(): number {
-    return this.#heap.length;
+    return this.#packed?.size ?? this.#heap.length;
   }
 
-  get #isFull(): boolean {
-    return this.#heap.length === this.capacity;
+  /** About how much memory this takes, but for the items' own bytes once it is changed. */
+  get byteLength(): number {
+    return this.#packed?.byteLength ?? this.#heap.length * NODE_BYTES;
   }
 
-  get(item: string): Candidate | undefined {
-    const index = this.#indexes.get(item);
-    return index === undefined ? undefined : this.#heap[index];
+  get(item: string): Bounds | undefined {
+    return this.#packed?.boundsOf(Buffer.from(item, 'utf8')) ?? this.#nodes.get(item);
+  }
+
+  boundsOf(key: ItemKey): Bounds | undefined {
+    return this.#packed === null ? this.#nodes.get(key.item) : this.#packed.boundsOf(key.utf8);
   }
 
   /** Adds the item, or replaces its bounds by larger ones. */
   offer(item: string, upper: number, lower: number): void {
-    const known = this.#indexes.get(item);
-    if (known === undefined && this.#isFull && upper < this.#heap[0]!.upper) {
+    if (this.#packed !== null) this.#unpack(this.#packed);
+    const isFull = this.#heap.length === this.capacity;
+    // An item of the heap has no smaller count than its last: this one is not in it.
+    if (isFull && upper < this.#heap[0]!.upper) {
       this.dropped = Math.max(this.dropped, upper);
       return;
     }
-    const candidate: Candidate = { item, upper, lower };
+    const known = this.#nodes.get(item);
     if (known !== undefined) {
-      assert(upper >= this.#heap[known]!.upper, 'the count of an item does not fall');
-      this.#siftDown(known, candidate);
+      assert(upper >= known.upper, 'the count of an item does not fall');
+      known.upper = upper;
+      known.lower = lower;
+      this.#siftDown(known);
       return;
     }
-    if (!this.#isFull) {
-      this.#heap.push(candidate);
-      this.#siftUp(this.#heap.length - 1, candidate);
+    const node: HeapNode = { item, upper, lower, index: 0 };
+    if (isFull) {
+      this.#replaceLast(node);
       return;
     }
-    const last = this.#heap[0]!;
-    if (compareCandidates(candidate, last) >= 0) {
-      this.dropped = Math.max(this.dropped, upper);
-      return;
-    }
-    this.dropped = Math.max(this.dropped, last.upper);
-    this.#indexes.delete(last.item);
-    this.#siftDown(0, candidate);
+    this.#nodes.set(item, node);
+    node.index = this.#heap.length;
+    this.#heap.push(node);
+    this.#siftUp(node);
   }
 
-  /** In heap order: cheap, for callers that need no order. */
-  values(): IterableIterator<Candidate> {
-    return this.#heap.values();
+  uppers(): Float64Array {
+    return this.#packed?.uppers ?? Float64Array.from(this.#heap, ({ upper }) => upper);
+  }
+
+  forEach(visit: VisitRow, least = 0): void {
+    const packed = this.#packed;
+    if (packed === null) {
+      for (const { item, upper, lower } of this.#heap) {
+        if (upper >= least) visit(item, upper, lower);
+      }
+      return;
+    }
+    for (let index = 0; index < packed.size; index += 1) {
+      const upper = packed.uppers[index]!;
+      if (upper >= least) visit(packed.item(index), upper, packed.lowers[index]!);
+    }
   }
 
   /** All items in the order of compareCandidates. */
   rows(): Candidate[] {
-    return this.#heap.toSorted(compareCandidates);
+    const rows: Candidate[] = [];
+    this.forEach((item, upper, lower) => {
+      rows.push({ item, upper, lower });
+    });
+    return rows.sort(compareCandidates);
   }
 
   clone(): TopK {
     const copy = new TopK(this.capacity);
     copy.dropped = this.dropped;
-    for (const candidate of this.#heap) {
-      copy.#indexes.set(candidate.item, copy.#heap.length);
-      copy.#heap.push(candidate);
-    }
+    copy.#packed = this.#packed;
+    for (const node of this.#heap) copy.#append({ ...node });
     return copy;
   }
 
-  #siftUp(start: number, candidate: Candidate): void {
-    let index = start;
+  #unpack(rows: PackedRows): void {
+    const sorted = this.rows();
+    this.#packed = null;
+    // Last in order first: sorted like this, an array is a heap.
+    for (let index = rows.size - 1; index >= 0; index -= 1) {
+      this.#append({ ...sorted[index]!, index: this.#heap.length });
+    }
+  }
+
+  #append(node: HeapNode): void {
+    this.#heap.push(node);
+    this.#nodes.set(node.item, node);
+  }
+
+  #replaceLast(node: HeapNode): void {
+    const last = this.#heap[0]!;
+    if (compareCandidates(node, last) >= 0) {
+      this.dropped = Math.max(this.dropped, node.upper);
+      return;
+    }
+    this.dropped = Math.max(this.dropped, last.upper);
+    this.#nodes.delete(last.item);
+    this.#nodes.set(node.item, node);
+    this.#siftDown(node);
+  }
+
+  #siftUp(node: HeapNode): void {
+    let { index } = node;
     while (index > 0) {
       const parentIndex = (index - 1) >> 1;
       const parent = this.#heap[parentIndex]!;
-      if (compareCandidates(candidate, parent) <= 0) break;
+      if (compareCandidates(node, parent) <= 0) break;
       this.#place(index, parent);
       index = parentIndex;
     }
-    this.#place(index, candidate);
+    this.#place(index, node);
   }
 
-  #siftDown(start: number, candidate: Candidate): void {
-    let index = start;
+  #siftDown(node: HeapNode): void {
+    let { index } = node;
     for (;;) {
       let childIndex = 2 * index + 1;
       if (childIndex >= this.#heap.length) break;
@@ -124,15 +187,15 @@ export class TopK {
         child = right;
         childIndex += 1;
       }
-      if (compareCandidates(candidate, child) >= 0) break;
+      if (compareCandidates(node, child) >= 0) break;
       this.#place(index, child);
       index = childIndex;
     }
-    this.#place(index, candidate);
+    this.#place(index, node);
   }
 
-  #place(index: number, candidate: Candidate): void {
-    this.#heap[index] = candidate;
-    this.#indexes.set(candidate.item, index);
+  #place(index: number, node: HeapNode): void {
+    this.#heap[index] = node;
+    node.index = index;
   }
 }

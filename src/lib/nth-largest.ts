@@ -1,0 +1,43 @@
+import { assert } from './assert.ts';
+
+/** Below so many values sorting them is as quick as anything. */
+const SORT_LENGTH_MAX = 32;
+
+/**
+ * The n-th largest of the values, n in 1..length. Hoare's selection on a copy: O(length), and after
+ * too many unlucky rounds the rest is sorted, so that no order of values is slow.
+ */
+export function nthLargest(values: Float64Array, n: number): number {
+  assert(n >= 1 && n <= values.length, 'there is an n-th value');
+  const copy = values.slice();
+  const wanted = copy.length - n;
+  let start = 0;
+  let end = copy.length - 1;
+  let roundsLeft = 2 * Math.ceil(Math.log2(copy.length + 1));
+  while (end - start >= SORT_LENGTH_MAX && roundsLeft > 0) {
+    roundsLeft -= 1;
+    const pivot = median(copy[start]!, copy[(start + end) >>> 1]!, copy[end]!);
+    let low = start;
+    let high = end;
+    while (low <= high) {
+      while (copy[low]! < pivot) low += 1;
+      while (copy[high]! > pivot) high -= 1;
+      if (low > high) break;
+      const swapped = copy[low]!;
+      copy[low] = copy[high]!;
+      copy[high] = swapped;
+      low += 1;
+      high -= 1;
+    }
+    // Now all up to `high` are at most the pivot, all from `low` at least, what is between equal.
+    if (wanted <= high) end = high;
+    else if (wanted >= low) start = low;
+    else return pivot;
+  }
+  copy.subarray(start, end + 1).sort();
+  return copy[wanted]!;
+}
+
+function median(a: number, b: number, c: number): number {
+  return Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
+}

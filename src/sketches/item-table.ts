@@ -1,0 +1,134 @@
+/*
+ * What      How often did each item occur? Exactly.
+ * Paper     None: the engine's hash map; as long as nothing is added, the rows as they were stored.
+ * Params    None.
+ * Guarantee Counts are exact up to 2^53 - 1 and stay there.
+ * Memory    About 100 bytes an item and the item; packed, a few bytes more than stored.
+ * Cost      add, get: O(1); get while packed: O(log items). forEach: O(items).
+ * Merge     Counts of equal items add: add every row of one table to the other.
+ * Not       No removal, no order, no limit of its own: the owner changes over to a sketch.
+ */
+import { utf8Length } from '../lib/utf8.ts';
+import type { Bounds, ListedItems, VisitRow } from './candidate.ts';
+import type { KeyedHash } from './hash.ts';
+import type { ItemKey } from './item-key.ts';
+import type { PackedRows } from './packed-rows.ts';
+
+/** Rough cost in memory of an entry of a map, beside the item's own bytes. */
+const MAP_ENTRY_BYTES = 80;
+
+export class ItemTable implements ListedItems {
+  /** The rows, as long as they are as they were read. */
+  #packed: PackedRows | null = null;
+  #counts = new Map<string, number>();
+  #itemBytes = 0;
+  /** Two words an item in the order of forEach, kept for the next sketch that takes the table. */
+  #hashes: Uint32Array | null = null;
+
+  /** Takes stored rows over; where one item has several, the last one counts. */
+  static of(rows: PackedRows): ItemTable {
+    const table = new ItemTable();
+    table.#itemBytes = rows.itemBytes;
+    if (rows.isAscending) table.#packed = rows;
+    else table.#unpack(rows);
+    return table;
+  }
+
+  get size(): number {
+    return this.#packed?.size ?? this.#counts.size;
+  }
+
+  /** Bytes of the items' UTF-8 forms. */
+  get itemBytes(): number {
+    return this.#itemBytes;
+  }
+
+  /** About how much memory this takes. */
+  get byteLength(): number {
+    return this.#packed?.byteLength ?? this.#counts.size * MAP_ENTRY_BYTES + this.#itemBytes;
+  }
+
+  /** 0 for an item that did not occur. */
+  countOf(item: string): number {
+    if (this.#packed === null) return this.#counts.get(item) ?? 0;
+    return this.#packed.boundsOf(Buffer.from(item, 'utf8'))?.upper ?? 0;
+  }
+
+  boundsOf(key: ItemKey): Bounds | undefined {
+    if (this.#packed !== null) return this.#packed.boundsOf(key.utf8);
+    const count = this.#counts.get(key.item);
+    return count === undefined ? undefined : { upper: count, lower: count };
+  }
+
+  add(item: string, count: number): void {
+    if (this.#packed !== null) this.#unpack(this.#packed);
+    this.#hashes = null;
+    const before = this.#counts.get(item);
+    if (before === undefined) this.#itemBytes += utf8Length(item);
+    this.#counts.set(item, Math.min((before ?? 0) + count, Number.MAX_SAFE_INTEGER));
+  }
+
+  uppers(): Float64Array {
+    if (this.#packed !== null) return this.#packed.uppers;
+    const uppers = new Float64Array(this.#counts.size);
+    let index = 0;
+    for (const count of this.#counts.values()) uppers[index++] = count;
+    return uppers;
+  }
+
+  forEach(visit: VisitRow, least = 0): void {
+    const packed = this.#packed;
+    if (packed === null) {
+      for (const [item, count] of this.#counts) {
+        if (count >= least) visit(item, count, count);
+      }
+      return;
+    }
+    for (let index = 0; index < packed.size; index += 1) {
+      const count = packed.uppers[index]!;
+      if (count >= least) visit(packed.item(index), count, count);
+    }
+  }
+
+  /** The keyed hashes of all items, as pairs of words in the order of forEach. */
+  hashes(hash: KeyedHash): Uint32Array {
+    if (this.#hashes !== null) return this.#hashes;
+    const hashes = new Uint32Array(2 * this.size);
+    let place = 0;
+    const push = (): void => {
+      hashes[place] = hash.lo;
+      hashes[place + 1] = hash.hi;
+      place += 2;
+    };
+    const packed = this.#packed;
+    if (packed === null) {
+      for (const item of this.#counts.keys()) {
+        hash.hashString(item);
+        push();
+      }
+    } else {
+      for (let index = 0; index < packed.size; index += 1) {
+        packed.hashItem(index, hash);
+        push();
+      }
+    }
+    this.#hashes = hashes;
+    return hashes;
+  }
+
+  clone(): ItemTable {
+    const copy = new ItemTable();
+    copy.#packed = this.#packed;
+    copy.#counts = new Map(this.#counts);
+    copy.#itemBytes = this.#itemBytes;
+    copy.#hashes = this.#hashes;
+    return copy;
+  }
+
+  #unpack(rows: PackedRows): void {
+    this.#packed = null;
+    for (let index = 0; index < rows.size; index += 1) {
+      this.#counts.set(rows.item(index), rows.uppers[index]!);
+    }
+  }
+}
