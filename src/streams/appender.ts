@@ -119,9 +119,7 @@ export class Appender {
   }
 
   #start(): void {
-    this.#running ??= this.#run().finally(() => {
-      this.#running = null;
-    });
+    this.#running ??= this.#run();
   }
 
   async #run(): Promise<void> {
@@ -131,6 +129,8 @@ export class Appender {
       if (this.#queue.length === 0) this.#sealShared();
       await this.#append(this.#take());
     }
+    // In the same turn as the last look at the queue: whoever comes later starts anew.
+    this.#running = null;
   }
 
   /** The head of the queue, as much as one append carries. */

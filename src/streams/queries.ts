@@ -28,7 +28,7 @@ import type { Generation, StreamStore } from './store-port.ts';
 import { coverSpan, seriesSpans, type Span, spanOf, type WindowRequest } from './window.ts';
 
 /** Buckets freed in one call after a stream was deleted. */
-const DROP_BUCKETS_MAX = 256;
+const DROP_BUCKETS_MAX = 1_024;
 
 export interface QueryOptions {
   readonly store: StreamStore;
@@ -154,16 +154,23 @@ export class StreamQueries {
 
   /** Forgets all that was acknowledged before, what waits in the log included. */
   async delete(stream: string): Promise<void> {
-    const { store, clock, tags, retention } = this.#options;
+    const { store, tags } = this.#options;
     const next = tags();
     await this.#onEach((partition) => store.deleteStream(partition, stream, next));
-    // They are unreadable already and would expire by themselves: only their memory is at stake.
+    await this.#onEach((partition) => this.#freeSummaries(partition, stream));
+  }
+
+  /** They are unreadable already and expire by themselves: only their memory is at stake. */
+  async #freeSummaries(partition: number, stream: string): Promise<void> {
+    const { store, clock, retention } = this.#options;
     const buckets = bucketsOfAllLevels(clock.nowMs(), retention);
-    await this.#onEach(async (partition) => {
+    try {
       for (let at = 0; at < buckets.length; at += DROP_BUCKETS_MAX) {
         await store.dropStaleSummaries(partition, stream, buckets.slice(at, at + DROP_BUCKETS_MAX));
       }
-    });
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+    }
   }
 
   async #readWindow(

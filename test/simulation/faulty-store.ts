@@ -1,8 +1,10 @@
+import type { Clock } from '../../src/lib/clock.ts';
 import type { Prng } from '../../src/lib/prng.ts';
 import type { Tag } from '../../src/lib/random-tag.ts';
 import { OutcomeUnknownError, StoreUnavailableError } from '../../src/lib/store-errors.ts';
 import {
   type MemoryPartition,
+  type MemoryStoreOptions,
   MemoryStreamStore,
 } from '../../src/store/memory/memory-stream-store.ts';
 import type {
@@ -17,6 +19,8 @@ import type { Turns } from './turns.ts';
 /** What is taken out of the store, so that a simulation can be seen to notice. */
 export type Canary = 'none' | 'fold_without_tag_check' | 'compaction_without_presence_check';
 
+/** How far a promoted replica's clock can be behind. */
+const CLOCK_SKEW_MAX_MS = 30_000;
 /** How many of a partition's past states a replica can be behind. */
 const COPIES_MAX = 12;
 
@@ -26,8 +30,18 @@ const COPIES_MAX = 12;
  * that was acknowledged.
  */
 export class ReplicatedStore extends MemoryStreamStore {
-  canary: Canary = 'none';
+  readonly #canary: Canary;
+  readonly #prng: Prng;
+  readonly #clock: SkewedClock;
   readonly #copies: MemoryPartition[][] = [];
+
+  constructor(options: MemoryStoreOptions, prng: Prng, canary: Canary) {
+    const clock = new SkewedClock(options.clock);
+    super({ ...options, clock });
+    this.#clock = clock;
+    this.#prng = prng;
+    this.#canary = canary;
+  }
 
   /** To be called after each write; `acknowledged` writes survive every failover. */
   wrote(partition: number, acknowledged: boolean): void {
@@ -43,27 +57,41 @@ export class ReplicatedStore extends MemoryStreamStore {
     if (copies !== undefined && copies.length > 1) copies.shift();
   }
 
-  /** True while a failover would lose something. */
-  hasUnacknowledged(partition: number): boolean {
-    return (this.#copies[partition]?.length ?? 0) > 1;
-  }
-
   /** Goes back to a copy that lags by any number of unacknowledged writes. */
-  failOver(partition: number, prng: Prng): void {
+  failOver(partition: number): void {
+    this.#clock.skewMs = this.#prng.nextInt(CLOCK_SKEW_MAX_MS);
     const copies = this.#copies[partition];
     if (copies === undefined) return;
-    copies.length = 1 + prng.nextInt(copies.length);
+    copies.length = 1 + this.#prng.nextInt(copies.length);
     this.partitions[partition] = copies.at(-1)!.copy();
   }
 
   protected override isSameEntry(entry: LogEntry | undefined, tag: Tag): boolean {
-    if (this.canary === 'fold_without_tag_check') return entry !== undefined;
+    if (this.#canary === 'fold_without_tag_check') return entry !== undefined;
     return super.isSameEntry(entry, tag);
   }
 
   protected override areOpen(parts: ReadonlyMap<Tag, NewPart>, tags: readonly Tag[]): boolean {
-    if (this.canary === 'compaction_without_presence_check') return true;
+    if (this.#canary === 'compaction_without_presence_check') return true;
     return super.areOpen(parts, tags);
+  }
+}
+
+/** The clock of the server that is primary now: behind the others', so that ids come round again. */
+class SkewedClock implements Clock {
+  skewMs = 0;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  nowMs(): number {
+    return this.#clock.nowMs() - this.skewMs;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return this.#clock.sleep(ms, signal);
   }
 }
 
@@ -72,13 +100,21 @@ export interface FaultRates {
   readonly lostRequest: number;
   /** A call is carried out, but its answer is lost. */
   readonly lostAnswer: number;
+  /** The same for writes while a primary dies: it still takes them, nobody hears of it. */
+  readonly lostWriteAnswer: number;
   /** A call is carried out twice, as a client that resends does. */
   readonly resent: number;
   /** The process ends before or after a call. */
   readonly crash: number;
 }
 
-export const NO_FAULTS: FaultRates = { lostRequest: 0, lostAnswer: 0, resent: 0, crash: 0 };
+export const NO_FAULTS: FaultRates = {
+  lostRequest: 0,
+  lostAnswer: 0,
+  lostWriteAnswer: 0,
+  resent: 0,
+  crash: 0,
+};
 
 /**
  * One process's connection to the store. Every call waits for its turn, so that calls of different
@@ -158,7 +194,8 @@ export class Connection {
     if (prng.chance(rates.crash)) this.crash();
     if (!this.isAlive) return await never();
     if (prng.chance(rates.lostRequest)) throw new StoreUnavailableError('the store is away');
-    const answerArrives = !prng.chance(rates.lostAnswer);
+    const lost = write === null ? rates.lostAnswer : rates.lostWriteAnswer;
+    const answerArrives = !prng.chance(lost);
     const result = await run();
     const again = prng.chance(rates.resent) ? await run() : result;
     if (write !== null) this.#store.wrote(write.partition, write.acknowledged(answerArrives));

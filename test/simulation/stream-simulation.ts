@@ -36,6 +36,12 @@ const PROCESS_COUNT = 2;
 /** Less than a key is remembered: a retry must come in time to be recognised. */
 const JUMPS_SUM_MAX_MS = 22 * HOUR_MS;
 
+export interface SimulationOptions {
+  readonly canary?: Canary;
+  /** One partition and batches of one event, most of them of one stream: many parts a minute. */
+  readonly isFocused?: boolean;
+}
+
 export interface SimulationReport {
   readonly events: number;
   readonly crashes: number;
@@ -56,8 +62,11 @@ interface Server {
 class Violation extends Error {}
 
 /** One run of the whole pipeline on one thread, all of it drawn from the seed. */
-export async function simulate(seed: number, canary: Canary = 'none'): Promise<SimulationReport> {
-  return await new Simulation(seed, canary).run();
+export async function simulate(
+  seed: number,
+  options: SimulationOptions = {},
+): Promise<SimulationReport> {
+  return await new Simulation(seed, options).run();
 }
 
 class Simulation {
@@ -71,7 +80,12 @@ class Simulation {
   readonly #workers: Connection[] = [];
   /** Most that can have been counted for each stream and item, each batch sent counted once. */
   readonly #sent = new Map<string, number>();
+  readonly #isFocused: boolean;
+  readonly #batchEventsMax: number;
+  readonly #usualRates: FaultRates;
   #rates: FaultRates;
+  /** Steps until the primaries that are dying are replaced; 0 while they are well. */
+  #stepsToFailover = 0;
   #isEnding = false;
   #events = 0;
   #batches = 0;
@@ -81,21 +95,28 @@ class Simulation {
   #lostAnswers = 0;
   #failovers = 0;
   #jumpsSumMs = 0;
+  /** The furthest the wall clock has ever been. */
+  #latestMs = 0;
 
-  constructor(seed: number, canary: Canary) {
+  constructor(seed: number, { canary = 'none', isFocused }: SimulationOptions) {
     this.#prng = new Prng(seed);
     const prng = this.#prng;
     this.#clock = new ManualClock(START_MS + prng.nextInt(DAY_MS));
     this.#turns = new Turns(prng);
     this.#hash = new KeyedHash({ k0: prng.nextUint32(), k1: prng.nextUint32() });
-    this.#rates = {
+    this.#isFocused = isFocused ?? prng.chance(0.15);
+    this.#batchEventsMax = this.#isFocused ? 1 : 2 + prng.nextInt(5);
+    const lostAnswer = 0.02 + 0.18 * prng.nextFloat();
+    this.#usualRates = {
       lostRequest: 0.05 * prng.nextFloat(),
-      lostAnswer: 0.02 + 0.18 * prng.nextFloat(),
+      lostAnswer,
+      lostWriteAnswer: lostAnswer,
       resent: 0.05 * prng.nextFloat(),
       crash: 0.02 + 0.03 * prng.nextFloat(),
     };
-    this.#store = new ReplicatedStore({
-      partitionCount: 1 + prng.nextInt(2),
+    this.#rates = this.#usualRates;
+    const options = {
+      partitionCount: this.#isFocused ? 1 : 1 + prng.nextInt(2),
       clock: this.#clock,
       tags: seededTags(prng),
       maxBacklogBytes: 2 ** 20,
@@ -104,8 +125,8 @@ class Simulation {
       // As long as the clock can jump: an id must outlive the repetition it is there for.
       serverIdTtlMs: DAY_MS,
       maxRememberedIds: 10_000,
-    });
-    this.#store.canary = canary;
+    };
+    this.#store = new ReplicatedStore(options, prng, canary);
   }
 
   async run(): Promise<SimulationReport> {
@@ -158,22 +179,33 @@ class Simulation {
   async #step(): Promise<void> {
     await settle();
     const prng = this.#prng;
+    this.#latestMs = Math.max(this.#latestMs, this.#clock.nowMs());
     this.#isEnding =
       this.#events >= EVENTS_MIN && this.#crashes >= CRASHES_MIN && this.#retries >= RETRIES_MIN;
     if (this.#isEnding) this.#rates = NO_FAULTS;
-    else if (prng.chance(0.03)) this.#failOver(prng.nextInt(this.#store.partitionCount));
+    else if (this.#stepsToFailover > 0) this.#die();
+    else if (prng.chance(0.004)) this.#beginToDie();
     else if (prng.chance(0.002)) this.#jump();
-    if (prng.chance(0.1)) this.#store.replicate(prng.nextInt(this.#store.partitionCount));
+    else if (prng.chance(0.1)) this.#store.replicate(prng.nextInt(this.#store.partitionCount));
     this.#restartCrashed();
-    if (prng.chance(0.003)) await this.#clock.advance(prng.nextInt(20_000));
+    if (prng.chance(0.05)) await this.#clock.advance(prng.nextInt(300));
     if (!this.#turns.next()) await this.#clock.advance(50);
   }
 
-  /** Only where it can do harm: while something is written that no replica need have. */
-  #failOver(partition: number): void {
-    if (!this.#store.hasUnacknowledged(partition)) return;
+  /** For some steps the primaries take writes that reach no replica and nobody hears of. */
+  #beginToDie(): void {
+    this.#stepsToFailover = 10 + this.#prng.nextInt(60);
+    this.#rates = { ...this.#usualRates, lostWriteAnswer: 0.9 };
+  }
+
+  #die(): void {
+    this.#stepsToFailover -= 1;
+    if (this.#stepsToFailover > 0) return;
+    this.#rates = this.#usualRates;
     this.#failovers += 1;
-    this.#store.failOver(partition, this.#prng);
+    for (let partition = 0; partition < this.#store.partitionCount; partition += 1) {
+      this.#store.failOver(partition);
+    }
   }
 
   /** The wall clock is set, mostly forward, now and then back. */
@@ -319,7 +351,7 @@ class Simulation {
       await this.#turns.wait();
       const { queries, connection } = this.#anyServer();
       const stream = this.#prng.pick(['shared', 'other']);
-      const lengthMs = this.#prng.chance(0.1) ? WINDOW_MAX_MS : HOUR_MS;
+      const lengthMs = this.#prng.chance(0.03) ? WINDOW_MAX_MS : HOUR_MS;
       const window = { lengthMs, untilMs: null };
       const question = { stream, window, k: ITEMS_MAX };
       const answer = await this.#unlessLost(queries.top(question), connection);
@@ -348,10 +380,11 @@ class Simulation {
   #makeEvents(ownStream: string, suffix: string): AuditedEvent[] {
     const prng = this.#prng;
     const nowMs = this.#clock.nowMs();
-    const count = 1 + prng.nextInt(5);
+    const count = 1 + prng.nextInt(this.#batchEventsMax);
     this.#events += count;
     return Array.from({ length: count }, (_, index) => {
-      const stream = prng.pick(['shared', 'shared', 'shared', 'other', ownStream]);
+      const anyStream = prng.pick(['shared', 'shared', 'shared', 'other', ownStream]);
+      const stream = this.#isFocused && prng.chance(0.9) ? 'shared' : anyStream;
       // An item sent once only stands in its batch once, so that its fate can be told.
       const item = suffix === '' ? `item-${prng.nextInt(8)}` : `item${suffix}-${index}`;
       const actor = suffix === '' ? `actor-${prng.nextInt(20)}` : `actor${suffix}-${index}`;
@@ -393,8 +426,8 @@ class Simulation {
   /** Once faults have stopped, everything is folded and compacted within a bounded time. */
   async #converge(): Promise<void> {
     const newestMs = Math.max(
-      this.#clock.nowMs(),
-      ...['shared', 'other'].flatMap((stream) => this.#auditor.minutesOf(stream)),
+      this.#latestMs,
+      ...this.#auditor.streams.flatMap((stream) => this.#auditor.minutesOf(stream)),
     );
     this.#clock.jumpTo((Math.floor(newestMs / HOUR_MS) + 1) * HOUR_MS + 2 * MINUTE_MS);
     for (let tick = 0; tick < CONVERGENCE_TICKS_MAX; tick += 1) {
@@ -405,7 +438,6 @@ class Simulation {
       await this.#clock.advance(61_000);
       if (await this.#isAtRest()) return;
     }
-    if (process.env['DBG']) for (let p = 0; p < this.#store.partitionCount; p++) { console.log(p, await this.#store.readStats(p), this.#clock.nowMs()); for (const st of this.#auditor.streams) { const ix = await this.#store.readIndex(p, st, []); console.log(st, ix.parts.length, ix.parts.slice(0,5).map(x=>[x.bucket, x.foldedAtMs]), await this.#store.readDueStreams(p, 1e15, 9)); } }
     throw new Violation('the backlog does not come to an end');
   }
 
