@@ -69,7 +69,7 @@ export async function startTally(
   parts: Partial<TallyParts> = {},
 ): Promise<RunningTally> {
   const { clock = systemClock, tags = cryptoTags } = parts;
-  const logger = parts.logger ?? pino({ level: config.logLevel });
+  const logger = parts.logger ?? openLogger(config);
   const metrics = new ApiMetrics();
   const opened = await openStore(config, { ...parts, clock, tags, logger });
   const { store } = opened;
@@ -124,7 +124,7 @@ export async function runTally(): Promise<number> {
     complain(error.faults);
     return EXIT_FAILED;
   }
-  const logger = pino({ level: config.logLevel });
+  const logger = openLogger(config);
   const stopped = stopSignal(systemClock);
   try {
     const tally = await startTally(config, { logger });
@@ -141,6 +141,11 @@ export async function runTally(): Promise<number> {
     complain([reason]);
     return EXIT_FAILED;
   }
+}
+
+/** Written at once and in order: the last lines before an end are the ones that will be read. */
+function openLogger({ logLevel }: Config): Logger {
+  return pino({ level: logLevel }, pino.destination({ dest: 1, sync: true }));
 }
 
 async function openStore(

@@ -81,16 +81,17 @@ export class AnswerCache {
     const { clock, maxStaleMs, onResult } = this.#options;
     const entry = this.#entries.get(query.key);
     const nowMs = clock.nowMs();
-    if (entry !== undefined && nowMs < entry.freshUntilMs) {
+    // A negative age: the clock was set back, and nothing can be said about the answer's age.
+    const ageMs = entry === undefined ? -1 : nowMs - entry.readAtMs;
+    if (entry !== undefined && ageMs >= 0 && nowMs < entry.freshUntilMs) {
       onResult('hit');
       return entry.body;
     }
     const refreshed = this.#refresh(query, read);
-    if (entry === undefined || nowMs < entry.readAtMs) {
+    if (entry === undefined || ageMs < 0) {
       onResult('miss');
       return refreshed;
     }
-    const ageMs = nowMs - entry.readAtMs;
     const canServeStale = ageMs <= maxStaleMs;
     if (ageMs <= USABLE_MS || (entry.hasFailed && canServeStale)) {
       // Nobody waits for this refresh; what it meets is noted in the entry.

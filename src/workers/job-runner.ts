@@ -12,13 +12,13 @@ export class JobRunner {
     this.#observer = observer;
   }
 
-  /** Joins the run under way, if there is one. Never rejects. */
-  run(name: string, job: Job): Promise<void> {
-    const running = this.#running.get(name);
-    if (running !== undefined) return running;
-    const run = this.#observe(name, job).finally(() => this.#running.delete(name));
+  /** Does nothing while a run of this name is under way: it will run again soon. Never rejects. */
+  async run(name: string, job: Job): Promise<void> {
+    if (this.#running.has(name)) return;
+    const run = this.#observe(name, job);
     this.#running.set(name, run);
-    return run;
+    await run;
+    this.#running.delete(name);
   }
 
   async idle(): Promise<void> {
