@@ -1,8 +1,8 @@
 /**
  * The compaction: parts of a closed bucket enter the summaries of every level that still keeps
  * their time, and leave, in one atomic step; so each part enters each level exactly once and
- * nothing is ever recomputed. Parts of a bucket that is still open are merged among themselves so that they
- * stay few. Like the fold it keeps no state and may run twice at once.
+ * nothing is ever recomputed. Parts of a bucket that is still open are merged among themselves so
+ * that they stay few. Like the fold it keeps no state and may run twice at once.
  */
 import type { Clock } from '../lib/clock.ts';
 import type { Tag, TagSource } from '../lib/random-tag.ts';
@@ -38,7 +38,10 @@ export interface CompactOptions {
 /** Parts as they were read: those that can be counted, and what had to go aside. */
 interface ReadParts {
   readonly summaries: readonly { readonly part: PartRef; readonly summary: Summary }[];
-  readonly damaged: readonly PartRef[];
+  /** Parts that cannot be counted: what they belong to says so. */
+  readonly unusable: readonly PartRef[];
+  /** How the parts leave: those that were not there are lost, or the commit's check fails. */
+  readonly removal: Pick<Change, 'removeParts' | 'lostParts'>;
   readonly aside: readonly Aside[];
 }
 
@@ -72,7 +75,7 @@ export class Compactor {
     let open = index.parts;
     const commit = async (change: Change | null): Promise<CommitOutcome> => {
       if (change === null) return 'conflict';
-      const removed = new Set(change.removeParts);
+      const removed = new Set([...change.removeParts, ...change.lostParts]);
       open = [...open.filter(({ tag }) => !removed.has(tag)), ...change.addParts];
       return await store.commitCompaction(partition, {
         ...change,
@@ -93,24 +96,18 @@ export class Compactor {
     if (plan.merges.length + plan.hours.length === 0) await commit(NO_CHANGE);
   }
 
-  /** Null when a part has gone meanwhile. */
-  async #mergeRun(
-    partition: number,
-    stream: string,
-    run: readonly PartRef[],
-  ): Promise<Change | null> {
+  async #mergeRun(partition: number, stream: string, run: readonly PartRef[]): Promise<Change> {
     const { partContext, tags } = this.#options;
     const read = await this.#readParts(partition, stream, run);
-    if (read === null) return null;
     const { bucket } = run[0]!;
     const merged = mergeExactly(
       read.summaries.map(({ summary }) => summary),
       partContext,
     );
-    if (read.damaged.length > 0) markIncomplete(merged, partContext);
+    if (read.unusable.length > 0) markIncomplete(merged, partContext);
     const foldedAtMs = Math.min(...run.map((part) => part.foldedAtMs));
     return {
-      removeParts: run.map(({ tag }) => tag),
+      ...read.removal,
       addParts: partsOf(merged, bucket, foldedAtMs, tags),
       summaries: [],
       aside: read.aside,
@@ -133,7 +130,6 @@ export class Compactor {
     const index = await store.readIndex(partition, stream, buckets);
     if (index.generation !== before.generation) return null;
     const read = await this.#readParts(partition, stream, parts);
-    if (read === null) return null;
     const aside = [...read.aside];
     const targets = await this.#readTargets(partition, stream, buckets, index, aside);
     if (targets === null) return null;
@@ -143,7 +139,7 @@ export class Compactor {
       if (bucket.level !== 'hour') targets.get(bucketKey(hour))?.merge(share);
     }
     return {
-      removeParts: parts.map(({ tag }) => tag),
+      ...read.removal,
       addParts: [],
       summaries: this.#replacements(buckets, index, targets),
       aside,
@@ -151,13 +147,13 @@ export class Compactor {
   }
 
   /** The parts of one bucket as one summary: exact as far as a part can be. */
-  #shareOf(bucket: Bucket, { summaries, damaged }: ReadParts): Summary {
+  #shareOf(bucket: Bucket, { summaries, unusable }: ReadParts): Summary {
     const key = bucketKey(bucket);
     const share = new Summary(this.#options.partContext);
     for (const { part, summary } of summaries) {
       if (bucketKey(part.bucket) === key) share.merge(summary);
     }
-    share.incomplete ||= damaged.some((part) => bucketKey(part.bucket) === key);
+    share.incomplete ||= unusable.some((part) => bucketKey(part.bucket) === key);
     return share;
   }
 
@@ -209,56 +205,54 @@ export class Compactor {
     }));
   }
 
-  /** Null when a part has gone meanwhile: somebody else has compacted it. */
   async #readParts(
     partition: number,
     stream: string,
     parts: readonly PartRef[],
-  ): Promise<ReadParts | null> {
+  ): Promise<ReadParts> {
     const { store, partContext } = this.#options;
-    const blobs = await store.readParts(
-      partition,
-      stream,
-      parts.map(({ tag }) => tag),
-    );
+    const tags = parts.map(({ tag }) => tag);
+    const blobs = await store.readParts(partition, stream, tags);
     const summaries: { part: PartRef; summary: Summary }[] = [];
-    const damaged: PartRef[] = [];
+    const unusable: PartRef[] = [];
     const aside: Aside[] = [];
-    const lost = parts.filter((_, at) => (blobs[at] ?? null) === null);
-    if (lost.length > 0 && !(await this.#areListed(partition, stream, lost))) return null;
-    damaged.push(...lost);
     for (const [at, part] of parts.entries()) {
       const blob = blobs[at] ?? null;
-      if (blob === null) continue;
+      if (blob === null) {
+        unusable.push(part);
+        continue;
+      }
       try {
         summaries.push({ part, summary: decodeSummary(blob, partContext) });
       } catch (error) {
         if (!(error instanceof SketchDecodeError)) throw error;
-        damaged.push(part);
+        unusable.push(part);
         aside.push({ reason: error.message, blob });
       }
     }
-    return { summaries, damaged, aside };
-  }
-
-  /** Parts that are listed but not there are damaged; those no longer listed were compacted. */
-  async #areListed(partition: number, stream: string, parts: readonly PartRef[]): Promise<boolean> {
-    const index = await this.#options.store.readIndex(partition, stream, []);
-    const listed = new Set(index.parts.map(({ tag }) => tag));
-    return parts.every(({ tag }) => listed.has(tag));
+    const lostParts = tags.filter((_, at) => (blobs[at] ?? null) === null);
+    const removeParts = tags.filter((_, at) => (blobs[at] ?? null) !== null);
+    return { summaries, unusable, removal: { removeParts, lostParts }, aside };
   }
 }
 
 /** What one commit does, beside the time of the next visit. */
 interface Change {
   readonly removeParts: readonly Tag[];
+  readonly lostParts: readonly Tag[];
   readonly addParts: readonly NewPart[];
   readonly summaries: readonly SummaryReplacement[];
   readonly aside: readonly Aside[];
 }
 
 /** Commits only the time of the next visit. */
-const NO_CHANGE: Change = { removeParts: [], addParts: [], summaries: [], aside: [] };
+const NO_CHANGE: Change = {
+  removeParts: [],
+  lostParts: [],
+  addParts: [],
+  summaries: [],
+  aside: [],
+};
 
 function markIncomplete(merged: Summary[], context: SummaryContext): void {
   if (merged.length === 0) merged.push(new Summary(context));

@@ -77,7 +77,7 @@ export class ReplicatedStore extends MemoryStreamStore {
   }
 }
 
-/** The clock of the server that is primary now: behind the others', so that ids come round again. */
+/** The clock of the primary of now: behind the others', so that ids come round again. */
 class SkewedClock implements Clock {
   skewMs = 0;
   readonly #clock: Clock;

@@ -194,6 +194,8 @@ export class MemoryStreamStore implements StreamStore {
     const share = this.#share(state, commit.stream);
     if (share.generation !== commit.generation) return 'conflict';
     if (!this.areOpen(share.parts, commit.removeParts)) return 'conflict';
+    // Here a part and its bytes are one thing: none can be lost.
+    if (commit.lostParts.length > 0) return 'conflict';
     for (const { bucket, expectedTag } of commit.summaries) {
       if ((this.#summary(share, bucket)?.tag ?? null) !== expectedTag) return 'conflict';
     }

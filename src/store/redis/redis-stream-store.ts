@@ -157,7 +157,7 @@ export class RedisStreamStore implements StreamStore {
 
   async commitCompaction(partition: number, commit: CompactionCommit): Promise<CommitOutcome> {
     const keys = this.#keysOf(partition);
-    const { stream, generation, removeParts, addParts, aside, summaries } = commit;
+    const { stream, generation, removeParts, lostParts, addParts, aside, summaries } = commit;
     const reply = await this.#write(partition, 'commit-compaction', {
       keys: [
         ...streamKeysOf(keys, stream),
@@ -166,8 +166,10 @@ export class RedisStreamStore implements StreamStore {
       ],
       args: [
         ...[stream, generation, commit.remainingParts, commit.compactAtMs ?? ''],
-        ...[removeParts.length, addParts.length, aside.length],
+        ...[removeParts.length + lostParts.length, lostParts.length],
+        ...[addParts.length, aside.length],
         ...removeParts,
+        ...lostParts,
         ...addParts.flatMap(partArgs),
         ...aside.flatMap(({ reason, blob }) => [reason, bufferOf(blob)]),
         ...summaries.flatMap(({ expectedTag, tag, blob, expiresAtMs }) => [

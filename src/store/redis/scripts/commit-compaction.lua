@@ -7,15 +7,16 @@
   ARGV      1 '1': write the fence key, else '0'   2 name of the stream   3 its generation
             4 number of parts that remain if nobody adds one
             5 time of the next visit in epoch ms, '' for none
-            6 number of parts to remove   7 number of parts to add   8 number of asides, then
-            one for each part to remove: tag
+            6 number of parts to remove   7 number of lost parts among them
+            8 number of parts to add   9 number of asides, then
+            one for each part to remove: tag; the lost ones, whose blobs must be missing, come last
             three for each part to add: tag, index line, blob
             two for each aside: reason, blob
             three for each summary, in the order of KEYS: the tag it must have now ('' if there
             must be none, 'broken' if it must be unreadable), its new value, time of its expiry in
             epoch ms
-  Returns   0 applied | -1 conflict: a part has gone, a summary was replaced, or the stream has
-            another generation or keys that hold no hashes
+  Returns   0 applied | -1 conflict: a part has gone or is not lost, a summary was replaced, or
+            the stream has another generation or keys that hold no hashes
   Atomic    because every part enters every level exactly once.
   Bound     the caller bounds parts and summaries. It frees more than it takes, so it may run when
             the memory is full.
@@ -28,12 +29,14 @@ local generation = ARGV[3]
 local remaining_count = tonumber(ARGV[4])
 local compact_at_ms = ARGV[5]
 local remove_count = tonumber(ARGV[6])
-local add_count = tonumber(ARGV[7])
-local aside_count = tonumber(ARGV[8])
-local FIRST_SUMMARY_KEY, FIRST_LIST = 8, 9
+local lost_count = tonumber(ARGV[7])
+local add_count = tonumber(ARGV[8])
+local aside_count = tonumber(ARGV[9])
+local FIRST_SUMMARY_KEY, FIRST_LIST = 8, 10
 local TAG_LENGTH, HEAD_LENGTH = 16, 32
 local APPLIED, CONFLICT = 0, -1
 local first_add = FIRST_LIST + remove_count
+local first_lost = first_add - lost_count
 local first_aside = first_add + add_count * 3
 local first_summary = first_aside + aside_count * 2
 
@@ -68,6 +71,11 @@ if (redis.call('HGET', RECORD, 'generation') or '0') ~= generation then
 end
 for i = FIRST_LIST, first_add - 1 do
   if redis.call('HEXISTS', OPEN, ARGV[i]) == 0 then
+    return CONFLICT
+  end
+end
+for i = first_lost, first_add - 1 do
+  if redis.call('HEXISTS', PARTS, ARGV[i]) == 1 then
     return CONFLICT
   end
 end
