@@ -4,6 +4,9 @@ import { systemClock } from '../lib/clock.ts';
 import { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK } from './command.ts';
 import { runCommandLine } from './run.ts';
 
+/** A terminal's Ctrl-C reaches this process directly and once more through npx: one wish. */
+const SAME_SIGNAL_MS = 500;
+
 endQuietlyOnClosedPipe();
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   stdin: process.stdin,
@@ -17,9 +20,15 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
 /** The first signal asks the command to finish; a second one ends it at once. */
 function listenForStop(): AbortSignal {
   const stopper = new AbortController();
+  let firstAtMs = 0;
   const onSignal = (): void => {
-    if (stopper.signal.aborted) process.exit(EXIT_INTERRUPTED);
-    stopper.abort();
+    const nowMs = systemClock.nowMs();
+    if (!stopper.signal.aborted) {
+      firstAtMs = nowMs;
+      stopper.abort();
+    } else if (nowMs - firstAtMs >= SAME_SIGNAL_MS) {
+      process.exit(EXIT_INTERRUPTED);
+    }
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);

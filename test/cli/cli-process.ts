@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-export interface Finished {
+interface Finished {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;

@@ -174,6 +174,15 @@ describe('a pipe', () => {
     expect([code, told(stdout, 'accepted')]).toEqual([130, 3]);
   });
 
+  test('with more streams than cells are kept for is sent as it comes, and counted once', async () => {
+    const lines = Array.from({ length: 51_000 }, (_, index) => {
+      return `{"item":"${index}","stream":"many-${index % 51}"}\n`;
+    }).join('');
+    const { stdout } = await runHere(['import', '-', '--format', 'ndjson'], tally, lines);
+    expect([told(stdout, 'accepted'), told(stdout, 'duplicate')]).toEqual([51_000, 0]);
+    expect(await totalOf('many-50')).toBe(1_000);
+  });
+
   test('takes ndjson, csv and json, with streams of their own', async () => {
     const ndjson = '{"item":"a","stream":"own"}\n{"item":"b","actor":"u","count":5}\n{"item":7}\n';
     const csv = 'url,who\n/x,me\n/x,you\n';

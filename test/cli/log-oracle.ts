@@ -30,7 +30,7 @@ export function hitsOf(log: string): Hit[] {
 }
 
 /** Like `sort | uniq -c | LC_ALL=C sort -k1,1nr -k2 | head -20`. */
-export function topOf(hits: readonly Hit[]): [string, number][] {
+function topOf(hits: readonly Hit[]): [string, number][] {
   const counts = new Map<string, number>();
   for (const { item } of hits) counts.set(item, (counts.get(item) ?? 0) + 1);
   const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));

@@ -38,8 +38,6 @@ export const COMBINED_FIELDS = [
   'agent',
 ] as const;
 
-export type CombinedField = (typeof COMBINED_FIELDS)[number];
-
 const FIELDS_OF_REQUEST: ReadonlySet<string> = new Set(['method', 'path', 'url', 'protocol']);
 /** What servers log where there is nothing. */
 const NOTHING = '-';

@@ -11,7 +11,7 @@ export interface ImportEvent {
 
 export type ParsedLine = GoodLine | BadLine;
 
-export interface GoodLine {
+interface GoodLine {
   /** 1-based line of the input; in a JSON document the 1-based place of the event. */
   readonly line: number;
   readonly event: ImportEvent;
@@ -42,10 +42,10 @@ export class InputError extends Error {
   override readonly name = 'InputError';
 }
 
-export const ITEM_BYTES_MAX = 512;
-export const ACTOR_BYTES_MAX = 512;
-export const STREAM_BYTES_MAX = 128;
-export const COUNT_MAX = 1_000_000;
+const ITEM_BYTES_MAX = 512;
+const ACTOR_BYTES_MAX = 512;
+const STREAM_BYTES_MAX = 128;
+const COUNT_MAX = 1_000_000;
 export const LINE_BYTES_MAX = 65_536;
 export const EXCERPT_BYTES_MAX = 120;
 
