@@ -141,7 +141,6 @@ function baseOptions(
     socketTimeout: options.silenceTimeoutMs,
     // What was in flight when a connection broke is rejected at once, never sent again unseen.
     maxRetriesPerRequest: 0,
-    autoResendUnfulfilledCommands: false,
     enableAutoPipelining: false,
   };
 }
