@@ -214,6 +214,17 @@ function describeCompaction(harness: StreamStoreHarness): void {
       expect(after.summaryTags).toEqual([second.tag, hourSummary.tag]);
     });
 
+    test('changes nothing when a part that it takes for lost is there', async () => {
+      const open = await harness.open();
+      const bucket = await currentMinute(open);
+      const [whole, other] = [partOf({ bucket }), partOf({ bucket })];
+      await foldInto(open, { stream: 'a', parts: [whole, other] });
+      const parts = { removeParts: [other.tag], lostParts: [whole.tag] };
+      const commit = compactionOf({ stream: 'a', ...parts });
+      expect(await open.store.commitCompaction(open.partition, commit)).toBe('conflict');
+      expect(await openPartTags(open, 'a')).toEqual([whole.tag, other.tag].sort());
+    });
+
     test('changes nothing when the stream was deleted meanwhile', async () => {
       const open = await harness.open();
       const bucket = await currentMinute(open);

@@ -107,6 +107,7 @@ export function compactionOf(
   return {
     generation: '0',
     removeParts: [],
+    lostParts: [],
     addParts: [],
     summaries: [],
     aside: [],

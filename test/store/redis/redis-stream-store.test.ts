@@ -152,6 +152,22 @@ describe('keys that hold what they must not hold', () => {
     },
   );
 
+  test('a part that has lost its blob is read as absent and can be compacted away', async () => {
+    const open = openOn(connection);
+    const { store, partition } = open;
+    const bucket = await currentMinute(open);
+    const [whole, lost] = [partOf({ bucket }), partOf({ bucket })];
+    await foldInto(open, { stream: 'a', parts: [whole, lost] });
+    await server.cli('HDEL', keysOf(open).stream('a').parts, lost.tag);
+    expect(await store.readParts(partition, 'a', [lost.tag])).toEqual([null]);
+    const summaries = [await summaryOf(open, { bucket })];
+    const parts = { removeParts: [whole.tag], lostParts: [lost.tag] };
+    const commit = compactionOf({ stream: 'a', ...parts, summaries });
+    expect(await store.commitCompaction(partition, commit)).toBe('applied');
+    expect(await openPartTags(open, 'a')).toEqual([]);
+    expect(await store.readDueStreams(partition, 1e15, 10)).toEqual([]);
+  });
+
   test('an entry that has lost its blob is given with an empty one, and can be folded', async () => {
     const open = openOn(connection);
     const [lost, whole] = [await appendEntry(open), await appendEntry(open)];
