@@ -161,7 +161,7 @@ function toApiError(error: unknown, known: readonly EventRejection[]): unknown {
   const { rejected } = error;
   return new ApiError(
     'strict_rejected',
-    `${rejected.length} events were rejected, and the request was strict`,
+    `the request was strict; rejected events: ${rejected.length}`,
     {
       index: rejected[0]?.index ?? 0,
       rejected: rejected.length,

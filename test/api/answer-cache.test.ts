@@ -15,7 +15,7 @@ interface Bench {
   /** How often was read; every read answers with its number. */
   reads: number;
   readonly read: () => Promise<object>;
-  get(): Promise<string>;
+  readonly get: () => Promise<string>;
 }
 
 function bench({ maxBytes = 1_000_000 } = {}): Bench {

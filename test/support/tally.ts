@@ -125,7 +125,7 @@ export function rawRequest(
 }
 
 /** A gate that holds whoever waits at it until it is opened. */
-export function gate(): { readonly opened: Promise<void>; open(): void } {
+export function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   let open: () => void = () => {};
   const opened = new Promise<void>((resolve) => {
     open = resolve;
