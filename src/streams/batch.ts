@@ -3,10 +3,13 @@
  *
  * Bytes (format version 1; several batches may stand one after the other in a log entry):
  *
- *   2 bytes magic "TB", 1 byte version, 4 bytes length of what follows (little-endian), then
- *   groups to the end: text stream, 1 byte level (0 minute, 1 hour), varint start in minutes,
- *   4 bytes length, summary (summary-codec.ts)
+ *   2 bytes magic "TB", 1 byte version, 4 bytes CRC-32 of the groups, 4 bytes length of the groups
+ *   (little-endian), then the groups to the end: text stream, 1 byte level (0 minute, 1 hour),
+ *   varint start in minutes, 4 bytes length, summary (summary-codec.ts)
+ *
+ * The checksum is there for stream and bucket: damaged, they would be counted in a wrong place.
  */
+import { crc32 } from 'node:zlib';
 import { ByteReadError, ByteReader, ByteWriter } from '../lib/bytes.ts';
 import { SketchDecodeError } from '../sketches/sketch-decode-error.ts';
 import { Summary, type SummaryContext } from '../sketches/summary.ts';
@@ -16,6 +19,9 @@ import { type Bucket, LEVELS, MINUTE_MS } from './buckets.ts';
 const MAGIC_T = 0x54;
 const MAGIC_B = 0x42;
 const VERSION = 1;
+const CRC_OFFSET = 3;
+const LENGTH_OFFSET = 7;
+const GROUPS_OFFSET = 11;
 
 /** The share of one stream and bucket. */
 export interface BatchGroup {
@@ -98,7 +104,7 @@ export function encodeBatch(groups: Iterable<BatchGroup>): Uint8Array {
   writer.uint8(MAGIC_T);
   writer.uint8(MAGIC_B);
   writer.uint8(VERSION);
-  const lengthOffset = writer.length;
+  writer.uint32(0);
   writer.uint32(0);
   for (const { stream, bucket, summary } of groups) {
     writer.text(stream);
@@ -108,16 +114,19 @@ export function encodeBatch(groups: Iterable<BatchGroup>): Uint8Array {
     writer.uint32(bytes.length);
     writer.raw(bytes);
   }
-  writer.patchUint32(lengthOffset, writer.length - lengthOffset - 4);
+  writer.patchUint32(CRC_OFFSET, crc32(writer.view(GROUPS_OFFSET)));
+  writer.patchUint32(LENGTH_OFFSET, writer.length - GROUPS_OFFSET);
   return writer.finish();
 }
 
-/** Reads the batches of a log entry; throws only SketchDecodeError. */
+/** Reads the batches of a log entry, at least one; throws only SketchDecodeError. */
 export function decodeBatches(bytes: Uint8Array, context: SummaryContext): BatchGroup[] {
   try {
     const reader = new ByteReader(bytes);
     const groups: BatchGroup[] = [];
-    while (reader.remaining > 0) readBatch(reader, context, groups);
+    do {
+      readBatch(reader, context, groups);
+    } while (reader.remaining > 0);
     return groups;
   } catch (error) {
     if (error instanceof ByteReadError) throw new SketchDecodeError(`batch: ${error.message}`);
@@ -133,7 +142,10 @@ function readBatch(reader: ByteReader, context: SummaryContext, groups: BatchGro
   if (version !== VERSION) {
     throw new SketchDecodeError(`batch: format version ${version} is not known`);
   }
-  const body = new ByteReader(reader.raw(reader.uint32()));
+  const crc = reader.uint32();
+  const bytes = reader.raw(reader.uint32());
+  if (crc32(bytes) !== crc) throw new SketchDecodeError('batch: the checksum does not fit');
+  const body = new ByteReader(bytes);
   while (body.remaining > 0) {
     const stream = body.text();
     const level = LEVELS[body.uint8()];
