@@ -15,19 +15,14 @@ import { Prng } from './lib/prng.ts';
 import { cryptoTags, type TagSource } from './lib/random-tag.ts';
 import { StoreUnavailableError } from './lib/store-errors.ts';
 import { hashKeyFromBytes, KeyedHash } from './sketches/hash.ts';
-import { CLOSED_SHAPE, PART_SHAPE } from './sketches/summary.ts';
 import { MemoryStreamStore } from './store/memory/memory-stream-store.ts';
 import { connectForBull, connectRedis } from './store/redis/connection.ts';
 import { claimDeployment } from './store/redis/deployment.ts';
 import { RedisRefusedError } from './store/redis/redis-refused-error.ts';
 import { RedisStreamStore } from './store/redis/redis-stream-store.ts';
 import { describeTarget, parseRedisUrl } from './store/redis/redis-url.ts';
-import { Compactor } from './streams/compact.ts';
-import { Folder } from './streams/fold.ts';
-import { EventIngest } from './streams/ingest.ts';
-import { StreamQueries } from './streams/queries.ts';
-import { StreamReader } from './streams/reader.ts';
 import type { StreamStore } from './streams/store-port.ts';
+import { openStreamsRoom } from './streams/streams-room.ts';
 import { BullScheduler } from './workers/bull-scheduler.ts';
 import { InProcessScheduler } from './workers/in-process-scheduler.ts';
 import type { JobObserver, Scheduler } from './workers/scheduler.ts';
@@ -228,19 +223,12 @@ function streamsRoom(
 ) {
   const { retention, maxFutureMs, cacheBytes } = config;
   const hash = new KeyedHash(hashKeyFromBytes(Buffer.from(hashSecret, 'hex')));
-  const closedContext = { hash, shape: CLOSED_SHAPE };
-  const partContext = { hash, shape: PART_SHAPE };
-  const shared = { store, clock, tags, retention };
-  const reader = new StreamReader({ store, clock, closedContext, partContext, cacheBytes });
-  const compactor = new Compactor({ ...shared, closedContext, partContext });
+  const room = openStreamsRoom({ store, clock, tags, hash, retention, maxFutureMs, cacheBytes });
   return {
+    ...room,
     config,
     prng: new Prng(Number.parseInt(tags().slice(0, 8), 16)),
-    ingest: new EventIngest({ ...shared, context: partContext, maxFutureMs }),
-    queries: new StreamQueries({ ...shared, reader, hash }),
-    summaryCacheBytes: () => reader.cachedBytes,
-    compactor,
-    folder: new Folder({ ...shared, compactor, partContext }),
+    summaryCacheBytes: () => room.reader.cachedBytes,
   };
 }
 

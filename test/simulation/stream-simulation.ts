@@ -3,14 +3,12 @@ import { Prng } from '../../src/lib/prng.ts';
 import { seededTags } from '../../src/lib/random-tag.ts';
 import { OutcomeUnknownError, StoreUnavailableError } from '../../src/lib/store-errors.ts';
 import { KeyedHash } from '../../src/sketches/hash.ts';
-import { CLOSED_SHAPE, PART_SHAPE } from '../../src/sketches/summary.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, type Retention } from '../../src/streams/buckets.ts';
-import { Compactor } from '../../src/streams/compact.ts';
-import { Folder } from '../../src/streams/fold.ts';
-import { EventIngest } from '../../src/streams/ingest.ts';
+import type { EventIngest } from '../../src/streams/ingest.ts';
 import { IngestRefusedError } from '../../src/streams/ingest-errors.ts';
-import { StreamQueries } from '../../src/streams/queries.ts';
-import { StreamReader } from '../../src/streams/reader.ts';
+import type { StreamQueries } from '../../src/streams/queries.ts';
+import type { StreamStore } from '../../src/streams/store-port.ts';
+import { openStreamsRoom, type StreamsRoom } from '../../src/streams/streams-room.ts';
 import { WINDOW_MAX_MS } from '../../src/streams/window.ts';
 import { type AuditedEvent, Auditor } from './auditor.ts';
 import {
@@ -154,11 +152,11 @@ class Simulation {
       this.#workers.push(this.#startWorker());
     }
     let running = CLIENT_COUNT + 1;
-    let failure: unknown = null;
+    const failures: Error[] = [];
     const follow = (work: Promise<void>): void => {
       work
-        .catch((error: unknown) => {
-          failure ??= error;
+        .catch((error: Error) => {
+          failures.push(error);
         })
         .finally(() => {
           running -= 1;
@@ -169,7 +167,7 @@ class Simulation {
     for (let step = 0; running > 0; step += 1) {
       if (step === STEPS_MAX) throw new Violation('the clients do not come to an end');
       await this.#step();
-      if (failure !== null) throw failure;
+      if (failures.length > 0) throw failures[0]!;
     }
     await this.#converge();
     await this.#audit();
@@ -241,39 +239,31 @@ class Simulation {
 
   #startServer(): Server {
     const connection = this.#connect();
-    const store = connection.port();
-    const parts = { store, clock: this.#clock, tags: seededTags(this.#prng), retention: RETENTION };
-    const hash = this.#hash;
-    const partContext = { hash, shape: PART_SHAPE };
-    const closedContext = { hash, shape: CLOSED_SHAPE };
-    const reader = new StreamReader({ ...parts, closedContext, partContext, cacheBytes: 2 ** 24 });
-    return {
-      connection,
-      ingest: new EventIngest({ ...parts, context: partContext, maxFutureMs: MINUTE_MS }),
-      queries: new StreamQueries({ ...parts, reader, hash }),
-    };
+    const { ingest, queries } = this.#openRoom(connection.port());
+    return { connection, ingest, queries };
   }
 
   #startWorker(): Connection {
     const connection = this.#connect();
-    const store = connection.port();
-    const hash = this.#hash;
-    const parts = {
-      store,
-      clock: this.#clock,
-      tags: seededTags(this.#prng),
-      retention: RETENTION,
-      partContext: { hash, shape: PART_SHAPE },
-      closedContext: { hash, shape: CLOSED_SHAPE },
-    };
-    const compactor = new Compactor(parts);
-    void this.#work(store.partitionCount, new Folder({ ...parts, compactor }), compactor);
+    void this.#work(this.#openRoom(connection.port()));
     return connection;
   }
 
-  async #work(partitionCount: number, folder: Folder, compactor: Compactor): Promise<void> {
+  #openRoom(store: StreamStore): StreamsRoom {
+    return openStreamsRoom({
+      store,
+      clock: this.#clock,
+      tags: seededTags(this.#prng),
+      hash: this.#hash,
+      retention: RETENTION,
+      maxFutureMs: MINUTE_MS,
+      cacheBytes: 2 ** 24,
+    });
+  }
+
+  async #work({ folder, compactor }: StreamsRoom): Promise<void> {
     for (;;) {
-      const partition = this.#prng.nextInt(partitionCount);
+      const partition = this.#prng.nextInt(this.#store.partitionCount);
       await this.#clock.sleep(this.#prng.nextInt(2) * 100);
       try {
         await folder.foldPartition(partition);
@@ -455,7 +445,7 @@ class Simulation {
 
   /** Every hour, every minute that is kept, and the whole, of every stream. */
   async #audit(): Promise<void> {
-    const { queries } = this.#startServerWithoutFaults();
+    const { queries } = this.#openRoom(this.#store);
     const nowMs = this.#clock.nowMs();
     for (const stream of this.#auditor.streams) {
       for (const hourMs of this.#auditor.hoursOf(stream)) {
@@ -466,21 +456,6 @@ class Simulation {
         await this.#compare(queries, stream, minuteMs, MINUTE_MS);
       }
     }
-  }
-
-  /** A process whose calls go straight through. */
-  #startServerWithoutFaults(): { queries: StreamQueries } {
-    const hash = this.#hash;
-    const parts = {
-      store: this.#store,
-      clock: this.#clock,
-      tags: seededTags(this.#prng),
-      retention: RETENTION,
-      closedContext: { hash, shape: CLOSED_SHAPE },
-      partContext: { hash, shape: PART_SHAPE },
-    };
-    const reader = new StreamReader({ ...parts, cacheBytes: 2 ** 24 });
-    return { queries: new StreamQueries({ ...parts, reader, hash }) };
   }
 
   async #compare(
