@@ -110,11 +110,12 @@ export class Appender {
   }
 
   #enqueue(pending: Pending): void {
-    if (this.#queueBytes + pending.request.blob.length > APPEND_QUEUE_BYTES_MAX) {
+    const bytes = bytesOf(pending.request);
+    if (this.#queueBytes + bytes > APPEND_QUEUE_BYTES_MAX) {
       for (const waiter of pending.waiters) waiter.resolve({ kind: 'backlog_full' });
       return;
     }
-    this.#queueBytes += pending.request.blob.length;
+    this.#queueBytes += bytes;
     this.#queue.push(pending);
   }
 
@@ -125,30 +126,25 @@ export class Appender {
   async #run(): Promise<void> {
     // One turn later everything that arrived in this moment is there, and goes together.
     await Promise.resolve();
-    while (this.#queue.length > 0 || this.#shared !== null) {
-      if (this.#queue.length === 0) this.#sealShared();
-      await this.#append(this.#take());
-    }
+    while (this.#queue.length > 0 || this.#shared !== null) await this.#append(this.#take());
     // In the same turn as the last look at the queue: whoever comes later starts anew.
     this.#running = null;
   }
 
-  /** The head of the queue, as much as one append carries. */
+  /** The head of the queue, as much as one append carries; what is shared so far comes last. */
   #take(): Pending[] {
+    const { length } = this.#queue;
+    if (length < APPEND_REQUESTS_MAX && this.#queueBytes < APPEND_BYTES_MAX) this.#sealShared();
     let bytes = 0;
     let count = 0;
     for (const { request } of this.#queue) {
-      bytes += request.blob.length;
+      bytes += bytesOf(request);
       if (count > 0 && (bytes > APPEND_BYTES_MAX || count === APPEND_REQUESTS_MAX)) break;
       count += 1;
     }
-    if (count === this.#queue.length) {
-      this.#sealShared();
-      count = Math.min(this.#queue.length, count + 1, APPEND_REQUESTS_MAX);
-    }
     const taken = this.#queue.slice(0, count);
     this.#queue = this.#queue.slice(count);
-    for (const { request } of taken) this.#queueBytes -= request.blob.length;
+    for (const { request } of taken) this.#queueBytes -= bytesOf(request);
     return taken;
   }
 
@@ -186,4 +182,9 @@ export class Appender {
       }
     }
   }
+}
+
+/** What a request holds: where every event was rejected, its answer is all there is. */
+function bytesOf({ blob, answer }: AppendRequest): number {
+  return blob.length + answer.length;
 }
