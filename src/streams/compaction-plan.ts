@@ -73,9 +73,10 @@ function bucketDueMs(open: OpenBucket, nowMs: number): number {
   const closed = isClosed(open.bucket, nowMs);
   const waiting = closed ? open.parts : mergeable(open);
   if (waiting.length >= BUCKET_PARTS_DUE) return nowMs;
-  // A clock that was set back must not make parts wait until it has caught up.
-  const oldestMs = Math.min(nowMs, ...open.parts.map((part) => part.foldedAtMs));
-  return Math.max(closedFromMs(open.bucket), oldestMs + PART_WAIT_MS);
+  const oldestMs = Math.min(...open.parts.map((part) => part.foldedAtMs));
+  // Workers' clocks differ a little. More than that, the clock was set back: nobody waits for it.
+  const waitEndMs = oldestMs > nowMs + PART_WAIT_MS ? nowMs : oldestMs + PART_WAIT_MS;
+  return Math.max(closedFromMs(open.bucket), waitEndMs);
 }
 
 function isClosed(bucket: Bucket, nowMs: number): boolean {
