@@ -1,7 +1,7 @@
 import { assert } from '../../lib/assert.ts';
 import { cryptoTags, type Tag, type TagSource } from '../../lib/random-tag.ts';
 import { StoreUnavailableError } from '../../lib/store-errors.ts';
-import type { Bucket } from '../../streams/buckets.ts';
+import { type Bucket, EXPIRY_SLACK_MS, HOUR_MS } from '../../streams/buckets.ts';
 import { entryTimeMs } from '../../streams/entry-id.ts';
 import {
   type AppendOutcome,
@@ -59,7 +59,7 @@ export interface RedisStreamStoreSettings {
   readonly serverIdTtlMs: number;
   /** Per partition, for ids of clients and for ids of servers each. */
   readonly maxRememberedIds: number;
-  /** How long any summary may live: the record of a deletion outlives it. */
+  /** The longest time that a level keeps; the record of a deletion outlives its summaries. */
   readonly longestRetentionMs: number;
   /** Null: a write is done when the primary has it. */
   readonly ack: AckPolicy | null;
@@ -70,6 +70,9 @@ const SCRIPT_NAMES = [
   ...(['delete-stream', 'drop-stale-summaries', 'prune-streams'] as const),
 ];
 type ScriptName = (typeof SCRIPT_NAMES)[number];
+
+/** A summary of the current hour, or of the next, outlives its level's time by at most so much. */
+const SUMMARY_EXPIRY_DELAY_MS = 2 * HOUR_MS + EXPIRY_SLACK_MS;
 
 /**
  * Streams in Redis 7 or later, one node or a cluster. Each partition lies in the slot of its hash
@@ -277,7 +280,7 @@ export class RedisStreamStore implements StreamStore {
     const keys = this.#keysOf(partition);
     const reply = await this.#write(partition, 'delete-stream', {
       keys: [...streamKeysOf(keys, stream), ...[keys.due, keys.streams, keys.log, keys.fence]],
-      args: [stream, next, this.#settings.longestRetentionMs],
+      args: [stream, next, this.#settings.longestRetentionMs + SUMMARY_EXPIRY_DELAY_MS],
     });
     if (reply !== STREAM_DELETED) {
       throw unexpectedReply('delete-stream', reply);
