@@ -10,7 +10,7 @@ import { BrokenStreamError } from '../lib/store-errors.ts';
 import { SketchDecodeError } from '../sketches/sketch-decode-error.ts';
 import type { Summary, SummaryContext } from '../sketches/summary.ts';
 import { type BatchGroup, decodeBatches, encodeBatch } from './batch.ts';
-import { type Bucket, bucketKey, expiresAtMs, type Retention } from './buckets.ts';
+import { type Bucket, bucketKey, bucketOf, expiresAtMs, type Retention } from './buckets.ts';
 import type { Compactor } from './compact.ts';
 import { compactionDueMs, isFull, type OpenBucket, openBuckets } from './compaction-plan.ts';
 import { compareEntryIds } from './entry-id.ts';
@@ -121,7 +121,7 @@ export class Folder {
       partsOf(mergeExactly(summaries, partContext), bucket, nowMs, tags),
     );
     const ends = parts.map(({ bucket }) =>
-      expiresAtMs({ level: 'hour', startMs: bucket.startMs }, retention),
+      expiresAtMs(bucketOf('hour', bucket.startMs), retention),
     );
     return {
       stream,
