@@ -6,6 +6,8 @@ import type { Clock } from '../lib/clock.ts';
 /** For the whole of one request, and for its head: nobody may hold a connection for ever. */
 const REQUEST_TIMEOUT_MS = 60_000;
 const HEADERS_TIMEOUT_MS = 20_000;
+/** Longer than proxies keep idle connections: who closes first must not be the one that is asked. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 
 export interface HttpServer {
   readonly url: string;
@@ -27,6 +29,7 @@ export async function listen(
   const server = createServer({
     requestTimeout: REQUEST_TIMEOUT_MS,
     headersTimeout: HEADERS_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   });
   server.on('request', (_request, response) => {
     if (isStopping) response.setHeader('Connection', 'close');

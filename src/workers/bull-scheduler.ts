@@ -8,12 +8,8 @@ const QUEUE_NAME = 'maintenance';
 const KEY_PREFIX = '{tally:jobs}';
 /** Jobs are of no interest once they ran: the metrics count them. */
 const JOBS_KEPT = 10;
-/**
- * The schedule lies in Redis and goes with it when Redis loses its data; so it is looked after.
- * Each process doing so at its own pace must not push a schedule back that is in order.
- */
-const CHECK_INTERVAL_MS = 5_000;
-const OVERDUE_MS = 10_000;
+/** The schedule lies in Redis and goes with it when Redis loses its data: so it is made again. */
+const RENEW_INTERVAL_MS = 5_000;
 
 /** A connection as BullMQ wants it, which it does not close by itself. */
 export interface BullConnection {
@@ -42,7 +38,7 @@ export class BullScheduler implements Scheduler {
   readonly #worker: Worker;
   readonly #jobs = new Map<string, { readonly intervalMs: number; readonly job: Job }>();
   readonly #closing = new AbortController();
-  readonly #care: Promise<void>;
+  readonly #renewal: Promise<void>;
 
   constructor({ connect, clock, observer, onError }: BullSchedulerOptions) {
     this.#clock = clock;
@@ -58,7 +54,7 @@ export class BullScheduler implements Scheduler {
     });
     this.#queue.on('error', onError);
     this.#worker.on('error', onError);
-    this.#care = this.#lookAfterSchedule();
+    this.#renewal = this.#renewSchedule();
   }
 
   async every(name: string, intervalMs: number, job: Job): Promise<void> {
@@ -72,7 +68,7 @@ export class BullScheduler implements Scheduler {
     this.#closing.abort();
     await this.#worker.close();
     await this.#runner.idle();
-    await this.#care;
+    await this.#renewal;
     await this.#queue.close();
     for (const connection of this.#connections) connection.disconnect();
   }
@@ -83,12 +79,8 @@ export class BullScheduler implements Scheduler {
     if (known !== undefined) await this.#runner.run(name, known.job);
   }
 
-  /** Leaves a schedule alone that is in order: a second process must not push the next run back. */
+  /** Harmless for a schedule that is there: its runs lie at whole multiples of the interval. */
   async #schedule(name: string, intervalMs: number): Promise<void> {
-    const present = await this.#queue.getJobScheduler(name);
-    const nextMs = present?.next ?? 0;
-    const isInOrder = present?.every === intervalMs && nextMs > this.#clock.nowMs() - OVERDUE_MS;
-    if (isInOrder) return;
     const opts = {
       removeOnComplete: { count: JOBS_KEPT },
       removeOnFail: { count: JOBS_KEPT },
@@ -96,10 +88,10 @@ export class BullScheduler implements Scheduler {
     await this.#queue.upsertJobScheduler(name, { every: intervalMs }, { name, opts });
   }
 
-  async #lookAfterSchedule(): Promise<void> {
+  async #renewSchedule(): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
-      await this.#clock.sleep(CHECK_INTERVAL_MS, signal);
+      await this.#clock.sleep(RENEW_INTERVAL_MS, signal);
       for (const [name, { intervalMs }] of this.#jobs) {
         if (signal.aborted) return;
         await this.#schedule(name, intervalMs).catch(this.#onError);

@@ -40,6 +40,24 @@ describe('closing', () => {
     expect((await tally.store.readStats(0)).waitingEntries).toBe(1);
   });
 
+  test('does not wait for a connection that becomes idle with the last answer', async () => {
+    const tally = await startTestTally();
+    const { opened, open } = gate();
+    tally.control.before = (method) => (method === 'readIndex' ? opened : Promise.resolve());
+    const { hostname, port } = new URL(tally.url);
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    socket.write('GET /top HTTP/1.1\r\nHost: a\r\n\r\n');
+    await until('it is at the store', () => tally.control.calls.has('readIndex'));
+    const ended = once(socket, 'close');
+    socket.resume();
+    const closed = tally.close();
+    await until('nobody is let in', () => isRefused(tally.url));
+    open();
+    await closed;
+    await ended;
+  });
+
   test('does not wait for connections that are idle', async () => {
     const tally = await startTestTally();
     const { hostname, port } = new URL(tally.url);
