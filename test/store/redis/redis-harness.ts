@@ -11,12 +11,12 @@ import { until } from '../../support/until.ts';
 let openedCount = 0;
 
 /** Hash tags that no other test uses. */
-export function freshTags(count: number): string[] {
+function freshTags(count: number): string[] {
   openedCount += 1;
   return Array.from({ length: count }, (_, i) => `t${openedCount}.${i}`);
 }
 
-export const DEFAULT_SETTINGS: Omit<RedisStreamStoreSettings, 'partitionTags'> = {
+const DEFAULT_SETTINGS: Omit<RedisStreamStoreSettings, 'partitionTags'> = {
   ...ROOMY,
   longestRetentionMs: HOUR_MS,
   ack: null,
