@@ -16,9 +16,9 @@ import type { ApiMetrics } from './metrics.ts';
 import { type Endpoint, endpoint } from './route.ts';
 import { sendJson } from './send-json.ts';
 
-export const KEY_BYTES_MAX = 512;
+const KEY_BYTES_MAX = 512;
 /** More would only repeat what the first ones say. */
-export const LISTED_ERRORS_MAX = 100;
+const LISTED_ERRORS_MAX = 100;
 /** A key stands for a request to this endpoint only. */
 const KEY_SCOPE = 'events';
 

@@ -6,7 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 /** For the whole of one request, and for its head: nobody may hold a connection for ever. */
 const REQUEST_TIMEOUT_MS = 60_000;
 const HEADERS_TIMEOUT_MS = 20_000;
-/** Longer than proxies keep idle connections: who closes first must not be the one that is asked. */
+/** Longer than proxies keep idle connections, so that it is they who close them. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 
 export interface HttpServer {

@@ -36,7 +36,7 @@ import {
   windowText,
 } from './text-schemas.ts';
 
-export const ITEMS_PER_CALL_MAX = 500;
+const ITEMS_PER_CALL_MAX = 500;
 /** Up to this length a series is cut into minutes by default, beyond it into hours. */
 const MINUTE_SERIES_MS = 2 * HOUR_MS;
 

@@ -7,7 +7,7 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 import { parsePath, parseQuery } from './request-input.ts';
 
-export interface RequestBodySpec {
+interface RequestBodySpec {
   readonly description: string;
   readonly content: Readonly<Record<string, { readonly schema: z.ZodType }>>;
 }
@@ -38,7 +38,7 @@ export interface RouteSpec<
   readonly errors: readonly ErrorCode[];
 }
 
-export interface RouteInput<Path extends z.ZodObject, Query extends z.ZodObject> {
+interface RouteInput<Path extends z.ZodObject, Query extends z.ZodObject> {
   readonly path: z.output<Path>;
   readonly query: z.output<Query>;
 }

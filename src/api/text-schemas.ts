@@ -6,9 +6,9 @@ import { z } from 'zod';
 import { utf8Length } from '../lib/utf8.ts';
 import { parseWindow } from '../streams/window.ts';
 
-export const NAME_BYTES_MAX = 128;
-export const ITEM_BYTES_MAX = 512;
-export const K_MAX = 500;
+const NAME_BYTES_MAX = 128;
+const ITEM_BYTES_MAX = 512;
+const K_MAX = 500;
 const K_DEFAULT = 10;
 const UTF8_BYTES_PER_UNIT_MAX = 3;
 const EPOCH_MS = /^\d{1,15}$/;
@@ -120,7 +120,7 @@ export function wholeNumber(min: number, max: number, fallback: number, descript
 }
 
 /** Null when it is not an ISO 8601 time with offset. */
-export function parseIsoTime(value: string): number | null {
+function parseIsoTime(value: string): number | null {
   return isoTime.safeParse(value).success ? Date.parse(value) : null;
 }
 

@@ -4,7 +4,7 @@ import type { Folder } from '../streams/fold.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** With answers cached for a second at most, an event is visible within two of its 202. */
-export const FOLD_INTERVAL_MS = 500;
+const FOLD_INTERVAL_MS = 500;
 /** A run ends after so many steps: a backlog must not keep a partition from its compaction. */
 const FOLD_STEPS_MAX = 64;
 

@@ -14,7 +14,7 @@ export const START_MS = Date.parse('2026-11-30T10:30:00Z');
 const FOLD_MS = 500;
 
 /** What stands between the server and its store: it can be switched off, held up, and counts. */
-export interface StoreControl {
+interface StoreControl {
   /** Called before each call of a method; a rejection is what the server gets to see. */
   before: (method: keyof StreamStore, partition: unknown) => Promise<void>;
   readonly calls: Map<keyof StreamStore, number>;
@@ -34,7 +34,7 @@ export interface TestTally {
   close(): Promise<void>;
 }
 
-export interface SendOptions {
+interface SendOptions {
   readonly path?: string;
   readonly type?: string | null;
   readonly headers?: Record<string, string>;
