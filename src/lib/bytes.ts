@@ -71,6 +71,14 @@ export class ByteWriter {
     this.#length += this.#bytes.write(text, this.#length, 'utf8');
   }
 
+  /** The bytes of the UTF-8 form alone; returns how many. */
+  utf8(text: string): number {
+    this.#reserve(text.length * UTF8_BYTES_PER_UNIT_MAX);
+    const written = this.#bytes.write(text, this.#length, 'utf8');
+    this.#length += written;
+    return written;
+  }
+
   /** Overwrites four bytes written before, for lengths and checksums known only afterwards. */
   patchUint32(offset: number, value: number): void {
     assert(offset + 4 <= this.#length, 'only written bytes can be patched');
@@ -205,19 +213,6 @@ export class ByteReader {
       at = this.#at;
     }
     this.#at = at;
-  }
-
-  /** Passes over the next bytes and returns where they start. */
-  skip(byteCount: number): number {
-    this.#need(byteCount);
-    const start = this.#at;
-    this.#at += byteCount;
-    return start;
-  }
-
-  /** A copy of the bytes from an offset up to where the reader is. */
-  copyFrom(offset: number): Uint8Array {
-    return Uint8Array.prototype.slice.call(this.#bytes, offset, this.#at);
   }
 
   /** A view of the next bytes, not a copy. */

@@ -1,4 +1,4 @@
-const SURROGATE = /[\ud800-\udfff]/;
+import { isUtf8 as isUtf8OfNode } from 'node:buffer';
 
 /** Orders two well-formed strings by their UTF-8 bytes: negative, zero or positive. */
 export function compareUtf8(a: string, b: string): number {
@@ -10,11 +10,6 @@ export function compareUtf8(a: string, b: string): number {
     if (unitA !== unitB) return utf8Order(unitA) - utf8Order(unitB);
   }
   return a.length - b.length;
-}
-
-/** Sorts in place by UTF-8 bytes; the engine's own order is right while no surrogates occur. */
-export function sortUtf8(texts: string[]): string[] {
-  return texts.some((text) => SURROGATE.test(text)) ? texts.sort(compareUtf8) : texts.sort();
 }
 
 /** How many bytes a well-formed string takes in UTF-8. */
@@ -29,4 +24,8 @@ export function utf8Length(text: string): number {
 function utf8Order(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit >= 0xe000 ? unit - 0x800 : unit + 0x2000;
+}
+
+export function isUtf8(bytes: Uint8Array): boolean {
+  return isUtf8OfNode(bytes);
 }

@@ -4,14 +4,19 @@
  * Paper     None: an offset table over the bytes, and binary search (Knuth, TAOCP 3, 6.2.1).
  * Params    None.
  * Guarantee The same rows, for ever: nothing changes them.
- * Memory    The stored bytes and 16 to 24 bytes a row.
+ * Memory    The bytes of the items and 12 to 20 bytes a row.
  * Cost      reading: O(bytes). boundsOf: O(log rows), if the rows ascend by their items' bytes.
  * Merge     None: the owner unpacks the rows before it changes anything.
  * Not       No insertion, no order by count.
  */
-import { type ByteReader, compareBytes } from '../lib/bytes.ts';
+import { type ByteReader, ByteReadError, compareBytes } from '../lib/bytes.ts';
+import { isUtf8 } from '../lib/utf8.ts';
 import type { Bounds } from './candidate.ts';
 import type { KeyedHash } from './hash.ts';
+
+/** The first two bits of a byte within a character of UTF-8 are 10. */
+const CONTINUATION_MASK = 0xc0;
+const CONTINUATION = 0x80;
 
 export class PackedRows {
   readonly size: number;
@@ -20,56 +25,47 @@ export class PackedRows {
   /** Row by row, like `lowers`; both are the same array where the two are always equal. */
   readonly uppers: Float64Array;
   readonly lowers: Float64Array;
-  readonly #bytes: Buffer;
+  /** The items' bytes, one after the other. */
+  readonly #texts: Buffer;
+  /** Where each item starts, and the end of the last one. */
   readonly #starts: Uint32Array;
-  readonly #ends: Uint32Array;
 
   /**
-   * Reads rows of text, upper, and, if `hasGaps`, upper - lower. The caller has checked that the
-   * bytes can hold so many.
+   * Reads a table as it is stored, column by column: 4 bytes length of all items together, their
+   * bytes, the length of each, upper bounds and, if `hasGaps`, upper - lower. The caller has checked
+   * that the bytes can hold `size` rows. Throws ByteReadError, also when no count can be above
+   * `countMax`.
    */
-  constructor(reader: ByteReader, size: number, hasGaps: boolean) {
+  constructor(reader: ByteReader, size: number, countMax: number, hasGaps: boolean) {
     this.size = size;
+    const byteCount = reader.uint32();
+    this.#texts = Buffer.from(reader.raw(byteCount));
+    const lengths = new Uint32Array(size);
+    reader.varints(lengths, byteCount);
+    this.#starts = startsOf(lengths, this.#texts);
     this.uppers = new Float64Array(size);
-    this.lowers = hasGaps ? new Float64Array(size) : this.uppers;
-    this.#starts = new Uint32Array(size);
-    this.#ends = new Uint32Array(size);
-    const offset = reader.offset;
-    for (let index = 0; index < size; index += 1) {
-      const byteCount = reader.varint();
-      const start = reader.skip(byteCount) - offset;
-      this.#starts[index] = start;
-      this.#ends[index] = start + byteCount;
-      this.uppers[index] = reader.varint();
-      if (hasGaps) this.lowers[index] = this.uppers[index]! - reader.varint();
-    }
-    const copy = reader.copyFrom(offset);
-    this.#bytes = Buffer.from(copy.buffer, copy.byteOffset, copy.byteLength);
+    reader.varints(this.uppers, countMax);
+    this.lowers = hasGaps ? readLowers(reader, this.uppers) : this.uppers;
     this.isAscending = this.#ascends();
   }
 
   /** Bytes of the items alone. */
   get itemBytes(): number {
-    let sum = 0;
-    for (let index = 0; index < this.size; index += 1) {
-      sum += this.#ends[index]! - this.#starts[index]!;
-    }
-    return sum;
+    return this.#texts.length;
   }
 
   get byteLength(): number {
-    const numbers = this.uppers.byteLength + this.#starts.byteLength + this.#ends.byteLength;
     const lowers = this.lowers === this.uppers ? 0 : this.lowers.byteLength;
-    return this.#bytes.byteLength + numbers + lowers;
+    return this.#texts.length + this.#starts.byteLength + this.uppers.byteLength + lowers;
   }
 
   item(index: number): string {
-    return this.#bytes.toString('utf8', this.#starts[index], this.#ends[index]);
+    return this.#texts.toString('utf8', this.#starts[index], this.#starts[index + 1]);
   }
 
   /** Hashes an item's bytes; the result lies in the hash. */
   hashItem(index: number, hash: KeyedHash): void {
-    hash.hashBytes(this.#bytes, this.#starts[index]!, this.#ends[index]!);
+    hash.hashBytes(this.#texts, this.#starts[index]!, this.#starts[index + 1]!);
   }
 
   /** By the item's bytes. The rows must ascend. */
@@ -87,14 +83,44 @@ export class PackedRows {
   }
 
   #ascends(): boolean {
+    const starts = this.#starts;
     for (let index = 1; index < this.size; index += 1) {
-      const start = this.#starts[index]!;
-      if (this.#compare(index - 1, this.#bytes, start, this.#ends[index]!) >= 0) return false;
+      const order = this.#compare(index - 1, this.#texts, starts[index]!, starts[index + 1]!);
+      if (order >= 0) return false;
     }
     return true;
   }
 
   #compare(index: number, other: Uint8Array, start: number, end: number): number {
-    return compareBytes(this.#bytes, this.#starts[index]!, this.#ends[index]!, other, start, end);
+    const starts = this.#starts;
+    return compareBytes(this.#texts, starts[index]!, starts[index + 1]!, other, start, end);
   }
+}
+
+/** All items are UTF-8 if together they are and none starts within a character. */
+function startsOf(lengths: Uint32Array, texts: Uint8Array): Uint32Array {
+  if (!isUtf8(texts)) throw new ByteReadError('an item is no text');
+  const starts = new Uint32Array(lengths.length + 1);
+  let start = 0;
+  for (let index = 0; index < lengths.length; index += 1) {
+    if ((texts[start]! & CONTINUATION_MASK) === CONTINUATION) {
+      throw new ByteReadError('an item is no text');
+    }
+    starts[index] = start;
+    start += lengths[index]!;
+    if (start > texts.length) throw new ByteReadError('an item is cut off');
+  }
+  if (start !== texts.length) throw new ByteReadError('bytes of items are left over');
+  starts[lengths.length] = start;
+  return starts;
+}
+
+function readLowers(reader: ByteReader, uppers: Float64Array): Float64Array {
+  const lowers = new Float64Array(uppers.length);
+  reader.varints(lowers, Number.MAX_SAFE_INTEGER);
+  for (let index = 0; index < uppers.length; index += 1) {
+    lowers[index] = uppers[index]! - lowers[index]!;
+    if (lowers[index]! < 0) throw new ByteReadError('a lower bound is below 0');
+  }
+  return lowers;
 }

@@ -6,16 +6,18 @@
  *        2     1  format version (1)
  *        3     1  flags: 1 items are sketched, 2 actors are sketched, 4 saturated, 8 incomplete
  *        4     4  seed id: fingerprint of the hash key (little-endian, as all words)
- *        8     4  CRC-32 of all that follows
+ *        8     4  CRC-32 of all bytes but these four
  *       12     -  varint total, varint total without actor, then sections to the end
  *
  *   section: 1 byte id, 4 bytes length, payload. Ids in use:
- *     1 item table   varint count, then for each: text, varint count
- *     2 item sketch  1 byte log2(width), 1 byte depth, varint capacity, varint cut, varint count,
- *                    then for each candidate in the order of its bytes: text, varint upper, varint
- *                    (upper - lower); then the cells, width * depth varints, row after row
+ *     1 item table   varint count, rows
+ *     2 item sketch  1 byte log2(width), 1 byte depth, varint capacity, varint cut, varint count, rows
+ *                    of the candidates in the order of their bytes; then the cells, width * depth
+ *                    varints, row after row
  *     3 actor set    the hashes as pairs of words (low, high)
  *     4 registers    Redis's HYLL bytes (hyperloglog.ts)
+ *   rows, column by column: 4 bytes length of all items together, the items' UTF-8 bytes, a varint
+ *   length of each, a varint count of each (its upper bound); of candidates also upper - lower.
  *   Ids from 5 on are free for what later versions add (actors per item, dimensions). A reader that
  *   does not know a section refuses the bytes: it must not answer without it.
  *
@@ -25,9 +27,9 @@
  */
 import { crc32 } from 'node:zlib';
 import { ByteReadError, ByteReader, ByteWriter } from '../lib/bytes.ts';
-import { sortUtf8 } from '../lib/utf8.ts';
+import { compareUtf8 } from '../lib/utf8.ts';
 import { ActorSet } from './actor-set.ts';
-import type { ListedItems } from './candidate.ts';
+import type { Candidate, ListedItems } from './candidate.ts';
 import { type Cells, CountMin, isCountMinShape } from './count-min.ts';
 import { HyperLogLog } from './hyperloglog.ts';
 import { ItemSketch } from './item-sketch.ts';
@@ -109,8 +111,12 @@ function encode(summary: Summary, ordered: boolean): Uint8Array {
   } else if (actors.size > 0) {
     section(writer, SECTION_ACTOR_SET, () => writeActors(writer, actors, ordered));
   }
-  writer.patchUint32(CRC_OFFSET, crc32(writer.view(BODY_OFFSET)));
+  writer.patchUint32(CRC_OFFSET, checksumOf(writer.view(0)));
   return writer.finish();
+}
+
+function checksumOf(bytes: Uint8Array): number {
+  return crc32(bytes.subarray(BODY_OFFSET), crc32(bytes.subarray(0, CRC_OFFSET)));
 }
 
 function section(writer: ByteWriter, id: number, writePayload: () => void): void {
@@ -122,42 +128,45 @@ function section(writer: ByteWriter, id: number, writePayload: () => void): void
 }
 
 function writeItemTable(writer: ByteWriter, table: ItemTable, ordered: boolean): void {
-  writer.varint(table.size);
-  if (!ordered) {
-    table.forEach((item, count) => {
-      writer.text(item);
-      writer.varint(count);
-    });
-    return;
-  }
-  for (const item of sortedItems(table)) {
-    writer.text(item);
-    writer.varint(table.countOf(item));
-  }
+  const rows = rowsOf(table);
+  if (ordered) sortRows(rows);
+  writer.varint(rows.length);
+  writeRows(writer, rows);
 }
 
 function writeItemSketch(writer: ByteWriter, sketch: ItemSketch): void {
   const { cells, top, cut } = sketch;
+  const rows = rowsOf(top);
+  sortRows(rows);
   writer.uint8(Math.log2(cells.width));
   writer.uint8(cells.depth);
   writer.varint(top.capacity);
   writer.varint(cut);
-  writer.varint(top.size);
-  for (const item of sortedItems(top)) {
-    const { upper, lower } = top.get(item)!;
-    writer.text(item);
-    writer.varint(upper);
-    writer.varint(upper - lower);
-  }
+  writer.varint(rows.length);
+  writeRows(writer, rows);
+  for (const { upper, lower } of rows) writer.varint(upper - lower);
   for (const cell of cells.cells) writer.varint(cell);
 }
 
-function sortedItems(listed: ListedItems): string[] {
-  const items: string[] = [];
-  listed.forEach((item) => {
-    items.push(item);
+function rowsOf(listed: ListedItems): Candidate[] {
+  const rows: Candidate[] = [];
+  listed.forEach((item, upper, lower) => {
+    rows.push({ item, upper, lower });
   });
-  return sortUtf8(items);
+  return rows;
+}
+
+function sortRows(rows: Candidate[]): void {
+  rows.sort((a, b) => compareUtf8(a.item, b.item));
+}
+
+function writeRows(writer: ByteWriter, rows: readonly Candidate[]): void {
+  const lengthOffset = writer.length;
+  writer.uint32(0);
+  const lengths = rows.map(({ item }) => writer.utf8(item));
+  writer.patchUint32(lengthOffset, writer.length - lengthOffset - 4);
+  for (const length of lengths) writer.varint(length);
+  for (const { upper } of rows) writer.varint(upper);
 }
 
 function writeActors(writer: ByteWriter, actors: ActorSet, ordered: boolean): void {
@@ -179,7 +188,7 @@ function decode(bytes: Uint8Array, context: SummaryContext): SummaryState {
   const flags = reader.uint8();
   if (flags > FLAGS_KNOWN) fail('unknown flags');
   if (reader.uint32() !== context.hash.seedId) fail('written under another hash key');
-  if (reader.uint32() !== crc32(bytes.subarray(BODY_OFFSET))) fail('the checksum does not fit');
+  if (reader.uint32() !== checksumOf(bytes)) fail('the checksum does not fit');
   const state: SummaryState = {
     total: reader.varint(),
     withoutActor: reader.varint(),
@@ -213,7 +222,7 @@ function readSection(
 ): void {
   switch (id) {
     case SECTION_ITEM_TABLE:
-      state.items = readItemTable(payload);
+      state.items = readItemTable(payload, state.total);
       break;
     case SECTION_ITEM_SKETCH:
       if (state.items instanceof ItemSketch || state.items.size > 0) {
@@ -235,9 +244,9 @@ function readSection(
   }
 }
 
-function readItemTable(payload: ByteReader): ItemTable {
+function readItemTable(payload: ByteReader, total: number): ItemTable {
   const count = payload.count(TABLE_ROW_BYTES_MIN);
-  const table = ItemTable.of(new PackedRows(payload, count, false));
+  const table = ItemTable.of(new PackedRows(payload, count, total, false));
   if (table.size !== count || count === 0) fail('the item table is damaged');
   return table;
 }
@@ -252,11 +261,11 @@ function readItemSketch(payload: ByteReader, total: number, context: SummaryCont
   const capacity = payload.varint();
   if (capacity < 1 || capacity > CANDIDATES_MAX) fail('the number of candidates is out of range');
   const cut = payload.varint();
+  if (cut > total) fail('the cut-off is above the total');
   const size = payload.count(CANDIDATE_BYTES_MIN);
   if (size > capacity) fail('there are too many candidates');
-  const rows = new PackedRows(payload, size, true);
+  const rows = new PackedRows(payload, size, total, true);
   if (!rows.isAscending) fail('the candidates are out of order');
-  if (rows.lowers.some((lower) => lower < 0)) fail('a candidate is damaged');
   const top = TopK.of(capacity, rows);
   return new ItemSketch(readCells(payload, width, depth, total), top, cut);
 }

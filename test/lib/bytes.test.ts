@@ -153,14 +153,23 @@ describe('ByteWriter and ByteReader', () => {
     }
   });
 
+  it('write bare UTF-8 and say how many bytes it took', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => {
+        const writer = new ByteWriter(1);
+        expect(writer.utf8(text)).toBe(Buffer.byteLength(text));
+        expect(Buffer.from(writer.finish()).toString()).toBe(text);
+      }),
+    );
+  });
+
   it('read a part of an array by its own offsets', () => {
     const whole = Uint8Array.from({ length: 20 }, (_, index) => index);
     const reader = new ByteReader(whole.subarray(5), 2, 10);
     expect(reader.offset).toBe(2);
     expect(reader.remaining).toBe(8);
     expect(reader.uint8()).toBe(7);
-    expect(reader.skip(2)).toBe(3);
-    expect([...reader.copyFrom(2)]).toEqual([7, 8, 9]);
+    expect([...reader.raw(2)]).toEqual([8, 9]);
     expect(reader.uint32()).toBe(0x0d0c0b0a);
     expect(reader.uint8()).toBe(14);
     expect(() => reader.uint8()).toThrow(ByteReadError);
@@ -170,7 +179,6 @@ describe('ByteWriter and ByteReader', () => {
     const reads: ((reader: ByteReader) => unknown)[] = [
       (reader) => reader.uint32(),
       (reader) => reader.raw(4),
-      (reader) => reader.skip(4),
       (reader) => reader.text(),
       (reader) => reader.count(1),
       (reader) => reader.expectEnd(),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compareUtf8, sortUtf8, utf8Length } from '../../src/lib/utf8.ts';
+import { compareUtf8, isUtf8, utf8Length } from '../../src/lib/utf8.ts';
 
 /** Characters around every border of UTF-8 and UTF-16. */
 const BORDERS = ['\0', '\x7f', '\x80', '\u07ff', '\u0800', '\ud7ff', '\ue000', '\uffff'];
@@ -40,17 +40,31 @@ describe('the order of UTF-8', () => {
   it('sorts with and without surrogates', () => {
     fc.assert(
       fc.property(texts, (list) => {
-        expect(sortUtf8([...list])).toEqual([...list].sort(byBytes));
+        expect([...list].sort(compareUtf8)).toEqual([...list].sort(byBytes));
       }),
     );
   });
 
   it('puts a character above U+FFFF after U+FFFF, where the engine itself does not', () => {
     expect(['\u{10000}', '\uffff'].sort()).toEqual(['\u{10000}', '\uffff']);
-    expect(sortUtf8(['\u{10000}', '\uffff'])).toEqual(['\uffff', '\u{10000}']);
+    expect(['\u{10000}', '\uffff'].sort(compareUtf8)).toEqual(['\uffff', '\u{10000}']);
   });
 });
 
 it('knows the length of a string in UTF-8', () => {
   expect(['', 'a', 'é', '€', '\u{1f600}'].map(utf8Length)).toEqual([0, 1, 2, 3, 4]);
+});
+
+it('tells UTF-8 from other bytes', () => {
+  expect(isUtf8(Buffer.from('a é € \u{1f600} \0'))).toBe(true);
+  expect(isUtf8(new Uint8Array())).toBe(true);
+  for (const bytes of [
+    [0x80],
+    [0xc3],
+    [0xc0, 0x80],
+    [0xed, 0xa0, 0x80],
+    [0xf5, 0x80, 0x80, 0x80],
+  ]) {
+    expect(isUtf8(Uint8Array.from(bytes))).toBe(false);
+  }
 });

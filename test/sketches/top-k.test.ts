@@ -3,10 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { AssertionFailure } from '../../src/lib/assert.ts';
 import { ByteReader, ByteWriter } from '../../src/lib/bytes.ts';
 import { Prng } from '../../src/lib/prng.ts';
-import { sortUtf8 } from '../../src/lib/utf8.ts';
+import { compareUtf8 } from '../../src/lib/utf8.ts';
 import { type Candidate, compareCandidates } from '../../src/sketches/candidate.ts';
 import { PackedRows } from '../../src/sketches/packed-rows.ts';
 import { TopK } from '../../src/sketches/top-k.ts';
+
+const { MAX_SAFE_INTEGER } = Number;
 
 interface Offer {
   readonly item: string;
@@ -43,15 +45,16 @@ function offerAll(top: TopK, list: readonly Offer[]): Candidate[] {
 
 /** The same rows, read from bytes as a codec does. */
 function packed(top: TopK): TopK {
-  const rows = new Map(top.rows().map((row) => [row.item, row]));
+  const rows = top.rows().sort((a, b) => compareUtf8(a.item, b.item));
+  const texts = Buffer.concat(rows.map(({ item }) => Buffer.from(item)));
   const writer = new ByteWriter();
-  for (const item of sortUtf8([...rows.keys()])) {
-    const { upper = 0, lower = 0 } = rows.get(item) ?? {};
-    writer.text(item);
-    writer.varint(upper);
-    writer.varint(upper - lower);
-  }
-  return TopK.of(top.capacity, new PackedRows(new ByteReader(writer.finish()), rows.size, true));
+  writer.uint32(texts.length);
+  writer.raw(texts);
+  for (const { item } of rows) writer.varint(Buffer.byteLength(item));
+  for (const { upper } of rows) writer.varint(upper);
+  for (const { upper, lower } of rows) writer.varint(upper - lower);
+  const reader = new ByteReader(writer.finish());
+  return TopK.of(top.capacity, new PackedRows(reader, rows.length, MAX_SAFE_INTEGER, true));
 }
 
 describe('TopK', () => {
