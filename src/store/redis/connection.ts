@@ -9,9 +9,10 @@ import { SlotClient } from './slot-client.ts';
 export interface ConnectionOptions {
   readonly clock?: Clock | undefined;
   /**
-   * How long a call is tried again before it is rejected. On a cluster it must exceed the time of
-   * a failover (cluster-node-timeout and the election), else each failover makes calls fail.
-   * Default 2 s, on a cluster 20 s (for Redis's own default time-out of 15 s).
+   * How long a call is tried again before it is rejected. Default 2 s; on a cluster 20 s for
+   * writes, which have to outlast a failover (cluster-node-timeout, 15 s by default, and the
+   * election), else each failover makes them fail. A read need not: an answer without one
+   * partition, which says so, is worth more than one that comes after the failover.
    */
   readonly retryForMs?: number | undefined;
   /** A connection that owes a reply and is silent for this long is cut. Default 1.5 s. */
@@ -54,6 +55,7 @@ export async function connectRedis(
   const { clock = systemClock, silenceTimeoutMs = SILENCE_TIMEOUT_MS, ackTimeoutMs = 0 } = options;
   const target = parseRedisUrl(url);
   const isCluster = target.kind === 'cluster';
+  const readRetryForMs = options.retryForMs ?? RETRY_FOR_MS;
   const retryForMs = options.retryForMs ?? (isCluster ? CLUSTER_RETRY_FOR_MS : RETRY_FOR_MS);
   let lastError: Error | undefined;
   const onError = (error: Error): void => {
@@ -70,7 +72,7 @@ export async function connectRedis(
   const writeRouter = open(silenceTimeoutMs + ackTimeoutMs);
   const connection: RedisConnection = {
     isCluster,
-    reads: new SlotClient(readRouter, clock, retryForMs),
+    reads: new SlotClient(readRouter, clock, readRetryForMs),
     writes: new SlotClient(writeRouter, clock, retryForMs),
     primaries: () => readRouter.primaries(),
     ownerOf: (slot) => readRouter.ownerOf(slot),

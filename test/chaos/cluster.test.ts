@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { TopAnswer } from '../../src/client/types.ts';
+import { expectExactCounts, read } from '../support/exact-answers.ts';
+import { Ledger } from '../support/ledger.ts';
+import { startLoad } from '../support/load.ts';
+import { type RedisCluster, startCluster } from '../support/redis-cluster.ts';
+import { startTallyProcess, type TallyProcess } from '../support/tally-process.ts';
+import { until } from '../support/until.ts';
+
+/** Enough for each of three partitions to get a share of every kind of event. */
+const BATCHES = 120;
+const TOP = '/top?window=24h&k=500';
+/** A question that nobody has asked before: there is no old answer to it. */
+const NEW_QUESTION = '/top?window=3h&k=7';
+
+describe('three primaries', () => {
+  const ledger = new Ledger();
+  let cluster: RedisCluster;
+  let api: TallyProcess;
+  let worker: TallyProcess;
+
+  beforeAll(async () => {
+    cluster = await startCluster({
+      primaries: 3,
+      appendfsync: 'always',
+      args: ['--cluster-require-full-coverage', 'no'],
+    });
+    api = await startTallyProcess({ REDIS_URL: cluster.url, TALLY_ROLE: 'api' });
+    worker = await startTallyProcess({ REDIS_URL: cluster.url, TALLY_ROLE: 'worker' });
+  });
+
+  afterAll(async () => {
+    await worker?.kill();
+    await api?.kill();
+    await cluster?.stop();
+  });
+
+  test('events spread over all partitions are counted exactly', async () => {
+    const load = startLoad({ urls: [api.url], ledger, seed: 2 });
+    await until('enough is sent', () => ledger.batchCount >= BATCHES);
+    await load.stop();
+    await expectExactCounts(api.url, ledger);
+  });
+
+  test('with one primary down the answer is partial and names what is missing', async () => {
+    await cluster.nodes[1]?.kill();
+    let answer: TopAnswer | null = null;
+    await until('an answer is partial', async () => {
+      answer = await read<TopAnswer>(api.url, TOP);
+      return answer.partial === true;
+    });
+    expect(answer).toMatchObject({ partial: true, missing: ['partition 1'] });
+    const { total } = answer as unknown as TopAnswer;
+    expect(total).toBeGreaterThan(0);
+    expect(total).toBeLessThan(ledger.counts.total);
+    await cluster.nodes[1]?.restart();
+    await expectExactCounts(api.url, ledger);
+  });
+
+  test('with all of them down old answers are marked and new questions get 503', async () => {
+    const { total } = await read<TopAnswer>(api.url, TOP);
+    await Promise.all(cluster.nodes.map((node) => node.kill()));
+    await until('an old answer is served', async () => {
+      const answer = await read<TopAnswer>(api.url, TOP);
+      return answer.stale === true && answer.total === total;
+    });
+    for (const path of [NEW_QUESTION, '/readyz']) {
+      const response = await fetch(api.url + path);
+      expect([path, response.status]).toEqual([path, 503]);
+      expect(response.headers.get('retry-after')).toBe('1');
+    }
+    await Promise.all(cluster.nodes.map((node) => node.restart()));
+    await expectExactCounts(api.url, ledger);
+  });
+});
