@@ -25,8 +25,10 @@ describe('three primaries', () => {
       appendfsync: 'always',
       args: ['--cluster-require-full-coverage', 'no'],
     });
-    api = await startTallyProcess({ REDIS_URL: cluster.url, TALLY_ROLE: 'api' });
-    worker = await startTallyProcess({ REDIS_URL: cluster.url, TALLY_ROLE: 'worker' });
+    [api, worker] = await Promise.all([
+      startTallyProcess({ REDIS_URL: cluster.url, TALLY_ROLE: 'api' }),
+      startTallyProcess({ REDIS_URL: cluster.url, TALLY_ROLE: 'worker' }),
+    ]);
   });
 
   afterAll(async () => {
@@ -64,10 +66,10 @@ describe('three primaries', () => {
       const answer = await read<TopAnswer>(api.url, TOP);
       return answer.stale === true && answer.total === total;
     });
-    for (const path of [NEW_QUESTION, '/readyz']) {
-      const response = await fetch(api.url + path);
-      expect([path, response.status]).toEqual([path, 503]);
-      expect(response.headers.get('retry-after')).toBe('1');
+    const paths = [NEW_QUESTION, '/readyz'];
+    for (const response of await Promise.all(paths.map((path) => fetch(api.url + path)))) {
+      const { status, headers, url } = response;
+      expect([url, status, headers.get('retry-after')]).toEqual([url, 503, '1']);
     }
     await Promise.all(cluster.nodes.map((node) => node.restart()));
     await expectExactCounts(api.url, ledger);

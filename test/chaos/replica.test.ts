@@ -17,8 +17,10 @@ let worker: TallyProcess;
 beforeAll(async () => {
   cluster = await startCluster({ primaries: 3, replicasPerPrimary: 1 });
   const env = { REDIS_URL: cluster.url, TALLY_ACK_REPLICAS: '1', TALLY_ACK_TIMEOUT_MS: '300' };
-  api = await startTallyProcess({ ...env, TALLY_ROLE: 'api' });
-  worker = await startTallyProcess({ ...env, TALLY_ROLE: 'worker' });
+  [api, worker] = await Promise.all([
+    startTallyProcess({ ...env, TALLY_ROLE: 'api' }),
+    startTallyProcess({ ...env, TALLY_ROLE: 'worker' }),
+  ]);
 });
 
 afterAll(async () => {

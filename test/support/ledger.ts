@@ -33,14 +33,14 @@ export class Ledger {
     return this.#duplicateCount;
   }
 
-  /** Throws when the answer is not for the whole batch, either applied now or earlier. */
-  acknowledge(batch: SentBatch, { accepted, duplicate, rejected }: SendAnswer): void {
+  /** `answer`: the JSON of a 202. Throws unless the whole batch was applied, now or earlier. */
+  acknowledge(batch: SentBatch, answer: unknown): void {
+    const { accepted, duplicate, rejected } = answer as SendAnswer;
     const size = batch.events.length;
     const isWhole =
       (accepted === size && duplicate === 0) || (accepted === 0 && duplicate === size);
     if (!isWhole || rejected !== 0) {
-      const answer = JSON.stringify({ accepted, duplicate, rejected });
-      throw new Error(`${batch.key}: ${size} events were acknowledged by ${answer}`);
+      throw new Error(`${batch.key}: ${size} events are answered by ${JSON.stringify(answer)}`);
     }
     this.#batchCount += 1;
     if (duplicate > 0) {

@@ -1,4 +1,4 @@
-import type { SendAnswer, TallyEvent } from '../../src/client/types.ts';
+import type { TallyEvent } from '../../src/client/types.ts';
 import { Prng } from '../../src/lib/prng.ts';
 import { batchOf, type Ledger, type SentBatch } from './ledger.ts';
 
@@ -98,7 +98,7 @@ async function attemptOnce(url: string, batch: SentBatch, ledger: Ledger): Promi
     return 'no answer';
   }
   if (status === 202) {
-    ledger.acknowledge(batch, answer as SendAnswer);
+    ledger.acknowledge(batch, answer);
     return '202';
   }
   return String((answer as { readonly code?: unknown }).code);
