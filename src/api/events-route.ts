@@ -6,7 +6,7 @@ import { ApiError, type EventRejection, type EventRejectionCode } from '../error
 import type { AcceptedBatch, EventIngest } from '../streams/ingest.ts';
 import {
   IngestRefusedError,
-  type RejectedEvent,
+  type Rejection,
   StrictRefusedError,
 } from '../streams/ingest-errors.ts';
 import { eventsAnswer } from './answer-schemas.ts';
@@ -17,8 +17,6 @@ import { type Endpoint, endpoint } from './route.ts';
 import { sendJson } from './send-json.ts';
 
 const KEY_BYTES_MAX = 512;
-/** More would only repeat what the first ones say. */
-const LISTED_ERRORS_MAX = 100;
 /** A key stands for a request to this endpoint only. */
 const KEY_SCOPE = 'events';
 
@@ -124,25 +122,22 @@ function digest(content: string | Buffer): string {
 
 function answer(
   response: Response,
-  { accepted, duplicate, rejected }: AcceptedBatch,
+  { accepted, duplicate, ...rejection }: AcceptedBatch,
   known: readonly EventRejection[],
 ): void {
   const body: z.input<typeof eventsAnswer> = {
     accepted,
-    rejected: rejected.length,
+    rejected: rejection.rejectedCount,
     duplicate,
-    errors: listed(rejected, known),
+    errors: listed(rejection, known),
   };
   sendJson(response, 202, body);
 }
 
 /** The texts of the faults found here, which a retry of the same body has again, and the others. */
-function listed(
-  rejected: readonly RejectedEvent[],
-  known: readonly EventRejection[],
-): EventRejection[] {
+function listed({ rejected }: Rejection, known: readonly EventRejection[]): EventRejection[] {
   const messages = new Map(known.map(({ index, message }) => [index, message]));
-  return rejected.slice(0, LISTED_ERRORS_MAX).map(({ index, code }) => ({
+  return rejected.map(({ index, code }) => ({
     index,
     code: code as EventRejectionCode,
     message: messages.get(index) ?? TIME_MESSAGES[code] ?? code,
@@ -158,14 +153,14 @@ function toApiError(error: unknown, known: readonly EventRejection[]): unknown {
   if (error instanceof IngestRefusedError)
     return new ApiError(error.refusal, REFUSALS[error.refusal]);
   if (!(error instanceof StrictRefusedError)) return error;
-  const { rejected } = error;
+  const { rejectedCount, rejected } = error.rejection;
   return new ApiError(
     'strict_rejected',
-    `the request was strict; rejected events: ${rejected.length}`,
+    `the request was strict; rejected events: ${rejectedCount}`,
     {
       index: rejected[0]?.index ?? 0,
-      rejected: rejected.length,
-      errors: listed(rejected, known),
+      rejected: rejectedCount,
+      errors: listed(error.rejection, known),
     },
   );
 }

@@ -18,7 +18,7 @@ export interface ApiState {
 export interface EventCounts {
   readonly accepted: number;
   readonly duplicate: number;
-  readonly rejected: readonly unknown[];
+  readonly rejectedCount: number;
 }
 
 export class ApiMetrics {
@@ -75,10 +75,10 @@ export class ApiMetrics {
     this.#requests.observe({ method, route, status }, durationMs / MS_PER_SECOND);
   }
 
-  countEvents({ accepted, duplicate, rejected }: EventCounts): void {
+  countEvents({ accepted, duplicate, rejectedCount }: EventCounts): void {
     this.#events.inc({ outcome: 'accepted' }, accepted);
     this.#events.inc({ outcome: 'duplicate' }, duplicate);
-    this.#events.inc({ outcome: 'rejected' }, rejected.length);
+    this.#events.inc({ outcome: 'rejected' }, rejectedCount);
   }
 
   countAnswer(result: CacheResult): void {

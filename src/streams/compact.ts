@@ -67,8 +67,10 @@ export class Compactor {
     try {
       index = await store.readIndex(partition, stream, []);
     } catch (error) {
-      if (error instanceof BrokenStreamError) return;
-      throw error;
+      if (!(error instanceof BrokenStreamError)) throw error;
+      // It must not stand before the others at every visit.
+      await store.cancelVisit(partition, stream);
+      return;
     }
     const nowMs = clock.nowMs();
     const plan = planCompaction(index.parts, nowMs);

@@ -17,13 +17,19 @@ export interface RejectedEvent {
   readonly code: string;
 }
 
+/** How many events were not accepted, and the first of them (REJECTED_LISTED_MAX). */
+export interface Rejection {
+  readonly rejectedCount: number;
+  readonly rejected: readonly RejectedEvent[];
+}
+
 /** A strict batch with events that had to be rejected; nothing of it was applied. */
 export class StrictRefusedError extends Error {
   override readonly name = 'StrictRefusedError';
-  readonly rejected: readonly RejectedEvent[];
+  readonly rejection: Rejection;
 
-  constructor(rejected: readonly RejectedEvent[]) {
+  constructor(rejection: Rejection) {
     super('events were rejected');
-    this.rejected = rejected;
+    this.rejection = rejection;
   }
 }

@@ -9,7 +9,13 @@ import type { SummaryContext } from '../sketches/summary.ts';
 import { Appender } from './appender.ts';
 import { BatchBuilder } from './batch.ts';
 import { type Bucket, bucketOf, isKept, LEVELS, type Retention } from './buckets.ts';
-import { IngestRefusedError, type RejectedEvent, StrictRefusedError } from './ingest-errors.ts';
+import {
+  IngestRefusedError,
+  type RejectedEvent,
+  type Rejection,
+  StrictRefusedError,
+} from './ingest-errors.ts';
+import { REJECTED_LISTED_MAX } from './limits.ts';
 import type { StreamStore } from './store-port.ts';
 
 /** An event whose fields are valid; where it stands in the request is its `index`. */
@@ -33,11 +39,10 @@ export interface EventBatch {
   readonly strict: boolean;
 }
 
-export interface AcceptedBatch {
+export interface AcceptedBatch extends Rejection {
   readonly accepted: number;
   /** Events that an earlier request with the same key had brought in. */
   readonly duplicate: number;
-  readonly rejected: readonly RejectedEvent[];
 }
 
 export interface IngestOptions {
@@ -72,14 +77,18 @@ export class EventIngest {
     const builder = new BatchBuilder(this.#options.context);
     const rejected = [...batch.rejected];
     this.#sortIntoBuckets(batch.events, builder, rejected);
-    if (batch.strict && rejected.length > 0) throw new StrictRefusedError(rejected);
+    const rejection = {
+      rejectedCount: rejected.length,
+      rejected: rejected.slice(0, REJECTED_LISTED_MAX),
+    };
+    if (batch.strict && rejected.length > 0) throw new StrictRefusedError(rejection);
     const accepted = builder.eventCount;
     if (batch.idempotency === null) {
       if (accepted > 0) await this.#anyAppender().appendShared(builder);
-      return { accepted, duplicate: 0, rejected };
+      return { accepted, duplicate: 0, ...rejection };
     }
     const { id, fingerprint } = batch.idempotency;
-    const answer: RememberedAnswer = { accepted, rejected };
+    const answer: RememberedAnswer = { accepted, ...rejection };
     const outcome = await this.#appenderOf(id).appendKeyed({
       idSource: 'client',
       id,
@@ -88,10 +97,10 @@ export class EventIngest {
       answer: JSON.stringify(answer),
       blob: accepted > 0 ? builder.encode() : new Uint8Array(),
     });
-    if (outcome.kind === 'applied') return { accepted, duplicate: 0, rejected };
+    if (outcome.kind === 'applied') return { accepted, duplicate: 0, ...rejection };
     if (outcome.kind !== 'duplicate') throw new IngestRefusedError(outcome.kind);
     const first = JSON.parse(outcome.answer) as RememberedAnswer;
-    return { accepted: 0, duplicate: first.accepted, rejected: first.rejected };
+    return { ...first, accepted: 0, duplicate: first.accepted };
   }
 
   /** Resolves when nothing waits to be appended any more. */
@@ -134,9 +143,8 @@ export class EventIngest {
   }
 }
 
-interface RememberedAnswer {
+interface RememberedAnswer extends Rejection {
   readonly accepted: number;
-  readonly rejected: readonly RejectedEvent[];
 }
 
 /** The bucket of the finest level that still keeps this time; null when none does. */

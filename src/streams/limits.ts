@@ -43,3 +43,6 @@ export const LAGGING_MS = 5_000;
 
 /** Points of one series. */
 export const SERIES_POINTS_MAX = 1_500;
+
+/** Rejected events that an answer names, and that are remembered with a client's key. */
+export const REJECTED_LISTED_MAX = 100;

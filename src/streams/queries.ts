@@ -114,7 +114,8 @@ export class StreamQueries {
     const nowMs = clock.nowMs();
     const spans = seriesSpans(window, stepMs, nowMs, retention);
     const covered = spans.map((span) => coverSpan(span, nowMs, retention));
-    const read = await reader.read(stream, { buckets: covered.flatMap(({ buckets }) => buckets) });
+    const buckets = covered.flatMap((cover) => cover.buckets);
+    const read = await reader.read(stream, { buckets }, nowMs);
     const byPoint = groupByPoint(read.summaries, spans[0]!.fromMs, stepMs);
     const points = spans.map(({ fromMs }, index) => {
       const toMs = Math.max(covered[index]!.toMs, spans[index]!.toMs);
@@ -180,7 +181,7 @@ export class StreamQueries {
     const { clock, reader, retention } = this.#options;
     const nowMs = clock.nowMs();
     const covered = coverSpan(spanOf(window, nowMs), nowMs, retention);
-    const read = await reader.read(stream, covered);
+    const read = await reader.read(stream, covered, nowMs);
     return { facts: factsOf(stream, covered, read), view: this.#viewOf(read.summaries) };
   }
 

@@ -5,7 +5,6 @@
  * named has gone meanwhile, the index is read again. Decoded summaries are cached by tag.
  */
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../lib/clock.ts';
 import type { Tag } from '../lib/random-tag.ts';
 import { BrokenStreamError, StoreUnavailableError } from '../lib/store-errors.ts';
 import { SketchDecodeError } from '../sketches/sketch-decode-error.ts';
@@ -18,7 +17,6 @@ import type { CoveredSpan } from './window.ts';
 
 export interface ReaderOptions {
   readonly store: StreamStore;
-  readonly clock: Clock;
   readonly closedContext: SummaryContext;
   readonly partContext: SummaryContext;
   /** Decoded summaries are kept up to about so many bytes. */
@@ -68,10 +66,16 @@ export class StreamReader {
     return this.#cache.calculatedSize;
   }
 
-  /** Rejects with StoreUnavailableError when no partition could be read. */
-  async read(stream: string, { buckets }: Pick<CoveredSpan, 'buckets'>): Promise<ReadResult> {
-    const { store, clock } = this.#options;
-    const readAtMs = clock.nowMs();
+  /**
+   * `readAtMs`: a time before the call, from when on nothing need be counted. Rejects with
+   * StoreUnavailableError when no partition could be read.
+   */
+  async read(
+    stream: string,
+    { buckets }: Pick<CoveredSpan, 'buckets'>,
+    readAtMs: number,
+  ): Promise<ReadResult> {
+    const { store } = this.#options;
     const partitions = Array.from({ length: store.partitionCount }, (_, partition) => partition);
     const shares = await Promise.all(
       partitions.map((partition) => this.#readShareOrMiss(partition, stream, buckets)),

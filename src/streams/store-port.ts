@@ -160,6 +160,8 @@ export interface StreamStore {
 
   /** Streams whose time for a visit of the compaction has come, earliest first. */
   readDueStreams(partition: number, nowMs: number, limit: number): Promise<string[]>;
+  /** No visit until the stream's next fold: for a stream whose keys are broken. */
+  cancelVisit(partition: number, stream: string): Promise<void>;
   commitCompaction(partition: number, commit: CompactionCommit): Promise<CommitOutcome>;
 
   readIndex(partition: number, stream: string, buckets: readonly Bucket[]): Promise<StreamIndex>;

@@ -38,7 +38,7 @@ export function openStreamsRoom(options: StreamsRoomOptions): StreamsRoom {
   const closedContext = { hash, shape: options.closedShape ?? CLOSED_SHAPE };
   const partContext = { hash, shape: options.partShape ?? PART_SHAPE };
   const shared = { store, clock, tags, retention };
-  const reader = new StreamReader({ store, clock, closedContext, partContext, cacheBytes });
+  const reader = new StreamReader({ store, closedContext, partContext, cacheBytes });
   const compactor = new Compactor({ ...shared, closedContext, partContext });
   return {
     ingest: new EventIngest({ ...shared, context: partContext, maxFutureMs }),

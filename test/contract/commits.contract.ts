@@ -309,6 +309,8 @@ function describeVisits(harness: StreamStoreHarness): void {
       expect(await dueAt(100, 10)).toEqual(['soon']);
       expect(await dueAt(1_000, 2)).toEqual(['soon', 'between']);
       expect(await dueAt(1_000, 10)).toEqual(['soon', 'between', 'late']);
+      await open.store.cancelVisit(open.partition, 'between');
+      expect(await dueAt(1_000, 10)).toEqual(['soon', 'late']);
     });
 
     test('are brought forward by a fold but not put off', async () => {

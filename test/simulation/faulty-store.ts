@@ -157,6 +157,7 @@ export class Connection {
       readLog: (...args) => read(() => store.readLog(...args)),
       commitFold: (...args) => write(args[0], () => store.commitFold(...args)),
       readDueStreams: (...args) => read(() => store.readDueStreams(...args)),
+      cancelVisit: (...args) => write(args[0], () => store.cancelVisit(...args)),
       commitCompaction: (...args) => write(args[0], () => store.commitCompaction(...args)),
       readIndex: (...args) => read(() => store.readIndex(...args)),
       readSummaries: (...args) => read(() => store.readSummaries(...args)),

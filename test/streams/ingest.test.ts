@@ -3,7 +3,7 @@ import { OutcomeUnknownError, StoreUnavailableError } from '../../src/lib/store-
 import { type BatchGroup, decodeBatches } from '../../src/streams/batch.ts';
 import { bucketEndMs, bucketOf, HOUR_MS, MINUTE_MS } from '../../src/streams/buckets.ts';
 import { IngestRefusedError, StrictRefusedError } from '../../src/streams/ingest-errors.ts';
-import { APPEND_REPEAT_PAUSE_MS } from '../../src/streams/limits.ts';
+import { APPEND_REPEAT_PAUSE_MS, REJECTED_LISTED_MAX } from '../../src/streams/limits.ts';
 import type { AppendRequest } from '../../src/streams/store-port.ts';
 import { Pipeline, RETENTION, START_MS } from '../support/pipeline.ts';
 
@@ -19,6 +19,7 @@ describe('which events are taken', () => {
     expect(answer).toEqual({
       accepted: 1,
       duplicate: 0,
+      rejectedCount: 1,
       rejected: [{ index: 1, code: 'too_new' }],
     });
   });
@@ -81,7 +82,12 @@ describe('which events are taken', () => {
 
   test('a batch without any is answered and leaves nothing behind', async () => {
     const pipeline = new Pipeline();
-    expect(await pipeline.send([])).toEqual({ accepted: 0, duplicate: 0, rejected: [] });
+    expect(await pipeline.send([])).toEqual({
+      accepted: 0,
+      duplicate: 0,
+      rejectedCount: 0,
+      rejected: [],
+    });
     expect(pipeline.watched.calls).toEqual([]);
   });
 
@@ -90,14 +96,16 @@ describe('which events are taken', () => {
     const bad = { atMs: START_MS + HOUR_MS };
     const refused = pipeline.send([{}, bad], { strict: true, key: '1' });
     await expect(refused).rejects.toThrow(StrictRefusedError);
-    await expect(refused).rejects.toMatchObject({ rejected: [{ index: 1, code: 'too_new' }] });
+    await expect(refused).rejects.toMatchObject({
+      rejection: { rejectedCount: 1, rejected: [{ index: 1, code: 'too_new' }] },
+    });
     const rejected = [{ index: 1, code: 'invalid_event' }];
     await expect(pipeline.send([{}], { strict: true, rejected })).rejects.toMatchObject({
-      rejected,
+      rejection: { rejectedCount: 1, rejected },
     });
     expect(pipeline.watched.calls).toEqual([]);
     const answer = await pipeline.send([{}, {}], { strict: true, key: '1', fingerprint: 'other' });
-    expect(answer).toEqual({ accepted: 2, duplicate: 0, rejected: [] });
+    expect(answer).toMatchObject({ accepted: 2, duplicate: 0, rejected: [] });
   });
 });
 
@@ -110,7 +118,7 @@ describe('a batch with a key', () => {
     // By now the event that was of the future could be taken: the answer is still the first.
     await pipeline.clock.advance(HOUR_MS);
     const retry = await pipeline.send(events, { key: '1' });
-    expect(retry).toEqual({ accepted: 0, duplicate: 2, rejected: first.rejected });
+    expect(retry).toEqual({ ...first, accepted: 0, duplicate: 2 });
     await pipeline.foldAll();
     const { total } = await pipeline.queries.top({
       stream: 'default',
@@ -120,13 +128,25 @@ describe('a batch with a key', () => {
     expect(total).toBe(2);
   });
 
+  test('keeps the number of rejected events, and names the first hundred only', async () => {
+    const pipeline = new Pipeline();
+    const rejected = Array.from({ length: REJECTED_LISTED_MAX + 1 }, (_, index) => ({
+      index,
+      code: 'invalid_event',
+    }));
+    const first = await pipeline.send([], { key: '1', rejected });
+    expect(first.rejectedCount).toBe(REJECTED_LISTED_MAX + 1);
+    expect(first.rejected).toEqual(rejected.slice(0, REJECTED_LISTED_MAX));
+    expect(await pipeline.send([], { key: '1', rejected })).toEqual(first);
+  });
+
   test('of which every event was rejected is remembered too', async () => {
     const pipeline = new Pipeline();
     const events = [{ atMs: START_MS + HOUR_MS }];
     const first = await pipeline.send(events, { key: '1' });
     await pipeline.clock.advance(HOUR_MS);
     const retry = await pipeline.send(events, { key: '1' });
-    expect(retry).toEqual({ accepted: 0, duplicate: 0, rejected: first.rejected });
+    expect(retry).toEqual({ ...first, accepted: 0, duplicate: 0 });
     expect(await waitingGroups(pipeline)).toEqual([]);
   });
 
@@ -191,7 +211,7 @@ describe('a batch with a key', () => {
     };
     const sent = pipeline.send([{}], { key: '1' });
     await pipeline.clock.advance(APPEND_REPEAT_PAUSE_MS);
-    expect(await sent).toEqual({ accepted: 1, duplicate: 0, rejected: [] });
+    expect(await sent).toMatchObject({ accepted: 1, duplicate: 0, rejectedCount: 0 });
     expect(await waitingGroups(pipeline)).toHaveLength(1);
   });
 });

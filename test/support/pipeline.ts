@@ -79,7 +79,7 @@ export class Pipeline {
     this.ingest = new EventIngest({ ...shared, context: partContext, maxFutureMs: MINUTE_MS });
     this.compactor = new Compactor({ ...shared, closedContext, partContext });
     this.folder = new Folder({ ...shared, compactor: this.compactor, partContext });
-    this.reader = new StreamReader({ store, clock, closedContext, partContext, cacheBytes });
+    this.reader = new StreamReader({ store, closedContext, partContext, cacheBytes });
     this.queries = new StreamQueries({ ...shared, reader: this.reader, hash });
   }
 

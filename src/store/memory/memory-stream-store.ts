@@ -189,6 +189,12 @@ export class MemoryStreamStore implements StreamStore {
       .map(([stream]) => stream);
   }
 
+  async cancelVisit(partition: number, stream: string): Promise<void> {
+    const state = this.partitions[partition]!;
+    const share = state.streams.get(stream);
+    if (share !== undefined) state.streams.set(stream, { ...share, compactAtMs: null });
+  }
+
   async commitCompaction(partition: number, commit: CompactionCommit): Promise<CommitOutcome> {
     const state = this.partitions[partition]!;
     const share = this.#share(state, commit.stream);

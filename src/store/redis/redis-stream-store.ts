@@ -158,6 +158,11 @@ export class RedisStreamStore implements StreamStore {
     );
   }
 
+  async cancelVisit(partition: number, stream: string): Promise<void> {
+    const keys = this.#keysOf(partition);
+    await this.#connection.writes.send(keys.slot, (node) => node.zrem(keys.due, stream));
+  }
+
   async commitCompaction(partition: number, commit: CompactionCommit): Promise<CommitOutcome> {
     const keys = this.#keysOf(partition);
     const { stream, generation, removeParts, lostParts, addParts, aside, summaries } = commit;
