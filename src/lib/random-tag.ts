@@ -11,8 +11,17 @@ export type TagSource = () => Tag;
 
 const TAG_BYTES = 8;
 
+/** Random bytes are drawn for so many tags at once: a draw costs more than the bytes. */
+const TAGS_PER_DRAW = 256;
+let drawn = Buffer.alloc(0);
+
 /** Tags nobody can guess and no two servers share: the source for production. */
-export const cryptoTags: TagSource = () => randomBytes(TAG_BYTES).toString('hex');
+export const cryptoTags: TagSource = () => {
+  if (drawn.length === 0) drawn = randomBytes(TAGS_PER_DRAW * TAG_BYTES);
+  const tag = drawn.toString('hex', 0, TAG_BYTES);
+  drawn = drawn.subarray(TAG_BYTES);
+  return tag;
+};
 
 /** Repeatable tags for simulations. */
 export function seededTags(prng: Prng): TagSource {
