@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { type RedisCluster, startCluster } from './redis-cluster.ts';
+import { until } from './until.ts';
 
 const started: RedisCluster[] = [];
 
@@ -27,7 +28,10 @@ test('a killed primary is replaced by its replica, with the data', async () => {
   const cluster = await start({ primaries: 3, replicasPerPrimary: 1 });
   const primary = await cluster.primaryOf('key');
   await primary.cli('SET', 'key', 'value');
-  await primary.cli('WAIT', '1', '5000');
+  const replicas = await cluster.replicasOf(primary);
+  await until('the replica has it', async () => {
+    return (await replicas[0]?.cli('DBSIZE')) === '1';
+  });
   const elected = await cluster.killAndFailOver(primary);
   expect(elected.port).not.toBe(primary.port);
   expect((await cluster.primaryOf('key')).port).toBe(elected.port);
