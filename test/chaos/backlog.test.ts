@@ -88,6 +88,10 @@ test('bytes over the backlog limit get 503, a Redis that is gone another', async
   expect(ledger.batchCount).toBeLessThanOrEqual(3);
   expect(ledger.batchCount).toBeGreaterThan(0);
   await redis.kill();
+  // Before the server has noticed, a write may be on its way, and its outcome unknown.
+  await until('the server has noticed', async () => {
+    return (await fetch(`${api.url}/readyz`)).status === 503;
+  });
   const refused = await postBatch(api.url, batchOf('late', [{ item: 'a' }]));
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
   expect(await refused.json()).toMatchObject({ code: 'store_unavailable' });

@@ -10,6 +10,8 @@ import { until } from '../support/until.ts';
 const ROUNDS = 3;
 /** Batches that must get through after each kill before the next one. */
 const PROGRESS_BATCHES = 25;
+/** A job that died with its worker may have to wait until the schedule is looked after. */
+const SCHEDULE_REPAIRED_MS = 40_000;
 
 const cleanUps: (() => Promise<void>)[] = [];
 afterAll(async () => {
@@ -67,7 +69,8 @@ test('kill -9 of API, worker and Redis under load: what was acknowledged is coun
     await unlucky.start();
     await untilProgress();
 
-    await until('the worker has folded', async () => (await foldedEntries(worker)) > 0);
+    const folds = async (): Promise<boolean> => (await foldedEntries(worker)) > 0;
+    await until('the worker folds', folds, SCHEDULE_REPAIRED_MS);
     await worker.kill();
     await untilProgress();
     await worker.start();

@@ -8,6 +8,8 @@ const ALL_ITEMS = 500;
 const WINDOW = '24h';
 /** Even where a part of the store is gone, a query waits a short while for it and no longer. */
 const ANSWER_TIMEOUT_MS = 10_000;
+/** Until all is folded, also after a kill that took the job queue's schedule with it. */
+const FOLDED_DEADLINE_MS = 40_000;
 
 /** Reads an answer of the default stream; throws when it is no 200. */
 export async function read<Answer>(url: string, path: string): Promise<Answer> {
@@ -45,10 +47,11 @@ async function readSince<Answer extends TopAnswer | DistinctAnswer>(
   path: string,
 ): Promise<Answer> {
   let answer: Answer | null = null;
-  await until(`${path} counts everything that was acknowledged`, async () => {
+  const isRead = async (): Promise<boolean> => {
     answer = await read<Answer>(url, path).catch(() => null);
     if (answer === null || answer.partial === true || answer.stale === true) return false;
     return Date.parse(answer.asOf) >= sinceMs;
-  });
+  };
+  await until(`${path} counts all that was acknowledged`, isRead, FOLDED_DEADLINE_MS);
   return answer as unknown as Answer;
 }
