@@ -9,8 +9,3 @@ export function assert(condition: boolean, message: string): asserts condition {
     throw new AssertionFailure(message);
   }
 }
-
-/** The end of an exhaustive `switch`: the compiler proves that no value gets here. */
-export function unreachable(value: never): never {
-  throw new AssertionFailure(`unreachable value: ${String(value)}`);
-}

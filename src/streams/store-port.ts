@@ -114,7 +114,7 @@ export interface CompactionCommit {
   readonly generation: Generation;
   /** Each must still be among the open parts, else nothing is done. They leave. */
   readonly removeParts: readonly Tag[];
-  /** Open parts whose bytes are missing: this must still be so, else nothing is done. They leave. */
+  /** Open parts whose bytes are missing: that must still be so, else nothing is done. */
   readonly lostParts: readonly Tag[];
   /** Parts that take their place (an open bucket's parts merged among themselves). */
   readonly addParts: readonly NewPart[];
