@@ -8,13 +8,14 @@ import {
   MemoryStreamStore,
 } from '../../src/store/memory/memory-stream-store.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, type Retention } from '../../src/streams/buckets.ts';
-import { Compactor } from '../../src/streams/compact.ts';
-import { Folder } from '../../src/streams/fold.ts';
-import { type AcceptedBatch, EventIngest, type EventInput } from '../../src/streams/ingest.ts';
+import type { Compactor } from '../../src/streams/compact.ts';
+import type { Folder } from '../../src/streams/fold.ts';
+import type { AcceptedBatch, EventIngest, EventInput } from '../../src/streams/ingest.ts';
 import type { RejectedEvent } from '../../src/streams/ingest-errors.ts';
-import { StreamQueries } from '../../src/streams/queries.ts';
-import { StreamReader } from '../../src/streams/reader.ts';
+import type { StreamQueries } from '../../src/streams/queries.ts';
+import type { StreamReader } from '../../src/streams/reader.ts';
 import type { PartRef } from '../../src/streams/store-port.ts';
+import { openStreamsRoom } from '../../src/streams/streams-room.ts';
 import { WatchedStore } from './watched-store.ts';
 
 export const START_MS = Date.UTC(2026, 10, 30, 12, 34, 56, 789);
@@ -71,16 +72,24 @@ export class Pipeline {
       ...options.store,
     });
     this.watched = new WatchedStore(this.memory);
-    const store = this.watched.port;
     this.partContext = { hash, shape: partShape };
     this.closedContext = { hash, shape: closedShape };
-    const { partContext, closedContext } = this;
-    const shared = { store, clock, tags, retention: RETENTION };
-    this.ingest = new EventIngest({ ...shared, context: partContext, maxFutureMs: MINUTE_MS });
-    this.compactor = new Compactor({ ...shared, closedContext, partContext });
-    this.folder = new Folder({ ...shared, compactor: this.compactor, partContext });
-    this.reader = new StreamReader({ store, closedContext, partContext, cacheBytes });
-    this.queries = new StreamQueries({ ...shared, reader: this.reader, hash });
+    const room = openStreamsRoom({
+      store: this.watched.port,
+      clock,
+      tags,
+      hash,
+      retention: RETENTION,
+      maxFutureMs: MINUTE_MS,
+      cacheBytes,
+      closedShape,
+      partShape,
+    });
+    this.ingest = room.ingest;
+    this.compactor = room.compactor;
+    this.folder = room.folder;
+    this.reader = room.reader;
+    this.queries = room.queries;
   }
 
   /** Sends one batch; what an event leaves out is filled in. */
