@@ -130,11 +130,11 @@ export class StreamReader {
   ): Promise<ShareRead | null> {
     const { store } = this.#options;
     const found: BucketSummary[] = [];
-    const missing: string[] = [];
+    const missing = new Set<string>();
     const closed: Wanted[] = [];
     for (const [at, bucket] of buckets.entries()) {
       const tag = index.summaryTags[at] ?? null;
-      if (tag === 'broken') missing.push(missingName(partition, bucket));
+      if (tag === 'broken') missing.add(missingName(partition, bucket));
       else if (tag !== null) closed.push({ bucket, tag });
     }
     const open = partsWithin(index.parts, buckets);
@@ -165,7 +165,7 @@ export class StreamReader {
       }
       const summary = this.#decode(read, context);
       if (summary !== null) found.push({ bucket: wanted.bucket, summary });
-      else missing.push(missingName(partition, wanted.bucket));
+      else missing.add(missingName(partition, wanted.bucket));
     };
     for (const [at, wanted] of lackedClosed.entries()) {
       take(wanted, stored[at] ?? null, closedContext);
@@ -176,9 +176,9 @@ export class StreamReader {
     }
     if (overtaken) return null;
     for (const { bucket, summary } of found) {
-      if (summary.incomplete) missing.push(missingName(partition, bucket));
+      if (summary.incomplete) missing.add(missingName(partition, bucket));
     }
-    return { summaries: found, oldestWaitingMs: index.oldestWaitingMs, missing };
+    return { summaries: found, oldestWaitingMs: index.oldestWaitingMs, missing: [...missing] };
   }
 
   /** Moves what is cached to `found` and returns the rest. */
