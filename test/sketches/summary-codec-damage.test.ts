@@ -207,7 +207,7 @@ describe('damaged bytes are refused', () => {
     ['an item that is no UTF-8', withBody(0, [1, 0], section(1, [1, 1, 0, 0, 0, 200, 1, 1]))],
     [
       'two items that share a character',
-      withBody(0, [2, 0], section(1, [2, 2, 0, 0, 0, 195, 169, 1, 1, 1, 1])),
+      withBody(0, [2, 0], section(1, [2, 3, 0, 0, 0, 97, 195, 169, 2, 1, 1, 1])),
     ],
     ['a count above the total', withBody(0, [1, 0], section(1, rows([['a', 2]])))],
     [
