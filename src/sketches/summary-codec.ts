@@ -11,9 +11,9 @@
  *
  *   section: 1 byte id, 4 bytes length, payload. Ids in use:
  *     1 item table   varint count, rows
- *     2 item sketch  1 byte log2(width), 1 byte depth, varint capacity, varint cut, varint count, rows
- *                    of the candidates in the order of their bytes; then the cells, width * depth
- *                    varints, row after row
+ *     2 item sketch  1 byte log2(width), 1 byte depth, varint capacity, varint cut, varint count,
+ *                    rows of the candidates in the order of their bytes; then the cells, width *
+ *                    depth varints, row after row
  *     3 actor set    the hashes as pairs of words (low, high)
  *     4 registers    Redis's HYLL bytes (hyperloglog.ts)
  *   rows, column by column: 4 bytes length of all items together, the items' UTF-8 bytes, a varint
