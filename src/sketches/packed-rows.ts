@@ -34,7 +34,7 @@ export class PackedRows {
   /**
    * Reads a table as it is stored, column by column: 4 bytes length of all items together, their
    * bytes, the length of each, upper bounds and, if `hasGaps`, upper - lower. The caller has
-   * checked that the bytes can hold `size` rows. Throws ByteReadError, also when no count can be above
+   * checked that the bytes can hold `size` rows. Throws ByteReadError, also for a count above
    * `countMax`.
    */
   constructor(reader: ByteReader, size: number, countMax: number, hasGaps: boolean) {
