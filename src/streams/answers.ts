@@ -91,7 +91,7 @@ export interface SeriesPoint {
 export interface SeriesAnswer extends WindowFacts {
   readonly item?: string;
   readonly stepMs: number;
-  /** Oldest first, without gaps. */
+  /** Oldest first, without gaps; times that are not kept any more are left out. */
   readonly points: readonly SeriesPoint[];
 }
 

@@ -24,7 +24,7 @@ import {
   type Retention,
 } from './buckets.ts';
 import type { BucketSummary, ReadResult, StreamReader } from './reader.ts';
-import type { Generation, StreamStore } from './store-port.ts';
+import { FIRST_GENERATION, type Generation, type StreamStore } from './store-port.ts';
 import { coverSpan, seriesSpans, type Span, spanOf, type WindowRequest } from './window.ts';
 
 /** Buckets freed in one call after a stream was deleted. */
@@ -117,13 +117,14 @@ export class StreamQueries {
     const buckets = covered.flatMap((cover) => cover.buckets);
     const read = await reader.read(stream, { buckets }, nowMs);
     const byPoint = groupByPoint(read.summaries, spans[0]!.fromMs, stepMs);
-    const points = spans.map(({ fromMs }, index) => {
-      const toMs = Math.max(covered[index]!.toMs, spans[index]!.toMs);
-      const view = this.#viewOf(byPoint.get(index) ?? []);
-      return pointOf({ fromMs, toMs }, view, item);
+    const points = covered.flatMap((cover, index) => {
+      // A time that no level keeps any more is cut off: its count is not known to be 0.
+      if (cover.buckets.length === 0) return [];
+      const { fromMs, toMs } = cover;
+      return [pointOf({ fromMs, toMs }, this.#viewOf(byPoint.get(index) ?? []), item)];
     });
-    const span = { fromMs: points[0]!.fromMs, toMs: points.at(-1)!.toMs };
-    const facts = factsOf(stream, span, read);
+    const { toMs } = covered.at(-1)!;
+    const facts = factsOf(stream, { fromMs: points[0]?.fromMs ?? toMs, toMs }, read);
     return item === undefined ? { ...facts, stepMs, points } : { ...facts, item, stepMs, points };
   }
 
@@ -145,12 +146,16 @@ export class StreamQueries {
     return { streams: streams.map((stream) => ({ stream })), next, missing };
   }
 
-  /** A text that changes when the stream is deleted, and only then. */
+  /**
+   * A text that changes when the stream is deleted, and only then: a partition without any of the
+   * stream forgets its generation in time, so one that still knows it decides.
+   */
   async generation(stream: string): Promise<Generation> {
     const generations = await this.#onEach(async (partition) => {
       return (await this.#options.store.readIndex(partition, stream, [])).generation;
     });
-    return [...new Set(generations)].join('.');
+    const known = new Set(generations.filter((generation) => generation !== FIRST_GENERATION));
+    return [...known].join('.') || FIRST_GENERATION;
   }
 
   /** Forgets all that was acknowledged before, what waits in the log included. */
