@@ -51,6 +51,8 @@ export interface RunningTally {
 interface OpenStore {
   readonly store: StreamStore;
   readonly hashSecret: string;
+  /** Of each partition in Redis; null for a store in this process. */
+  readonly partitionTags: readonly string[] | null;
   readonly notes: readonly string[];
   close(): void;
 }
@@ -73,23 +75,23 @@ export async function startTally(
   const common: ProcessParts = { clock, tags, logger, metrics, health };
   const room = streamsRoom(config, common, opened);
   let server: HttpServer | null = null;
-  let scheduler: Scheduler | null = null;
+  let schedulers: readonly Scheduler[] = [];
   const close = async (): Promise<void> => {
     const deadlineMs = clock.nowMs() + config.graceMs;
     health.stop();
     await server?.stop(config.graceMs);
     await untilDeadline(room.ingest.drain(), deadlineMs, clock);
-    await untilDeadline(scheduler?.close(), deadlineMs, clock);
+    const closed = Promise.all(schedulers.map((scheduler) => scheduler.close()));
+    await untilDeadline(closed, deadlineMs, clock);
     opened.close();
   };
   try {
     const app = config.role === 'worker' ? workerApp(common) : apiApp({ ...common, ...room });
     server = await listen(app, config.host, config.port, clock);
     if (config.role !== 'api') {
-      scheduler = openScheduler(config, common);
-      const { partitionCount } = store;
+      schedulers = openSchedulers(config, common, opened);
       const onFold = (entries: number, aside: number): void => metrics.countFolded(entries, aside);
-      await scheduleStreamJobs({ ...room, scheduler, partitionCount, onFold });
+      await scheduleStreamJobs({ ...room, schedulers, onFold });
     }
   } catch (error) {
     await close();
@@ -149,7 +151,7 @@ async function openStore(
 ): Promise<OpenStore> {
   if (parts.store !== undefined) {
     const hashSecret = config.hashSecret ?? parts.tags();
-    return { store: parts.store, hashSecret, notes: [], close: () => {} };
+    return { store: parts.store, hashSecret, partitionTags: null, notes: [], close: () => {} };
   }
   return config.redisUrl === null
     ? openMemoryStore(config, parts)
@@ -162,6 +164,7 @@ function openMemoryStore(config: Config, { clock, tags }: Omit<TallyParts, 'stor
   return {
     store,
     hashSecret: config.hashSecret ?? tags(),
+    partitionTags: null,
     notes: [
       'Store: embedded, in the memory of this process. Nothing survives a restart.',
       'To keep the data, set REDIS_URL, for example REDIS_URL=redis://127.0.0.1:6379',
@@ -194,6 +197,7 @@ async function openRedisStore(
     return {
       store: new RedisStreamStore(connection, settings, tags),
       hashSecret: deployment.hashSecret,
+      partitionTags,
       notes: [
         `Store: Redis at ${describeTarget(parseRedisUrl(url))}, ` +
           `${partitionTags.length} ${partitionTags.length === 1 ? 'partition' : 'partitions'}.`,
@@ -232,7 +236,15 @@ function streamsRoom(
   };
 }
 
-function openScheduler({ redisUrl }: Config, { clock, logger, metrics }: ProcessParts): Scheduler {
+/**
+ * One scheduler a partition, each with its queue in the partition's own slot: while a primary is down
+ * only its own partitions wait.
+ */
+function openSchedulers(
+  { redisUrl }: Config,
+  { clock, logger, metrics }: ProcessParts,
+  { store, partitionTags }: OpenStore,
+): Scheduler[] {
   const observer: JobObserver = {
     done: (job, durationMs) => metrics.countJob(job, 'done', durationMs),
     failed: (job, durationMs, error) => {
@@ -241,22 +253,28 @@ function openScheduler({ redisUrl }: Config, { clock, logger, metrics }: Process
       else logger.error({ job, err: error }, 'a job failed');
     },
   };
-  if (redisUrl === null) return new InProcessScheduler(clock, observer);
-  return new BullScheduler({
-    connect: () => connectForBull(redisUrl),
-    clock,
-    observer,
-    onError: (error) => logger.warn({ reason: error.message }, 'connection of the job queue'),
-  });
+  if (redisUrl === null || partitionTags === null) {
+    const { partitionCount } = store;
+    return Array.from({ length: partitionCount }, () => new InProcessScheduler(clock, observer));
+  }
+  return partitionTags.map(
+    (slotTag) =>
+      new BullScheduler({
+        slotTag,
+        connect: () => connectForBull(redisUrl),
+        clock,
+        observer,
+        onError: (error) => logger.warn({ reason: error.message }, 'connection of the job queue'),
+      }),
+  );
 }
 
 /** What a dead store keeps waiting is given up at the deadline: the process has to leave. */
 async function untilDeadline(
-  work: Promise<void> | undefined,
+  work: Promise<unknown>,
   deadlineMs: number,
   clock: Clock,
 ): Promise<void> {
-  if (work === undefined) return;
   const finished = new AbortController();
   const remainingMs = Math.max(deadlineMs - clock.nowMs(), 0);
   await Promise.race([work, clock.sleep(remainingMs, finished.signal)]);

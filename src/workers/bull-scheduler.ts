@@ -4,8 +4,6 @@ import { JobRunner } from './job-runner.ts';
 import type { Job, JobObserver, Scheduler } from './scheduler.ts';
 
 const QUEUE_NAME = 'maintenance';
-/** In braces, so that all keys of the queue lie in one slot of a cluster. */
-const KEY_PREFIX = '{tally:jobs}';
 /** Jobs are of no interest once they ran: the metrics count them. */
 const JOBS_KEPT = 10;
 /** The schedule lies in Redis and goes with it when Redis loses its data: so it is made again. */
@@ -17,6 +15,8 @@ export interface BullConnection {
 }
 
 export interface BullSchedulerOptions {
+  /** All keys of the queue carry this hash tag: they lie in one slot of a cluster. */
+  readonly slotTag: string;
   /** Opens a connection that waits for Redis for ever. */
   readonly connect: () => ConnectionOptions & BullConnection;
   readonly clock: Clock;
@@ -40,17 +40,18 @@ export class BullScheduler implements Scheduler {
   readonly #closing = new AbortController();
   readonly #renewal: Promise<void>;
 
-  constructor({ connect, clock, observer, onError }: BullSchedulerOptions) {
+  constructor({ slotTag, connect, clock, observer, onError }: BullSchedulerOptions) {
     this.#clock = clock;
     this.#runner = new JobRunner(clock, observer);
     this.#onError = onError;
     const forQueue = connect();
     const forWorker = connect();
     this.#connections = [forQueue, forWorker];
-    this.#queue = new Queue(QUEUE_NAME, { connection: forQueue, prefix: KEY_PREFIX });
+    const prefix = `{${slotTag}}:jobs`;
+    this.#queue = new Queue(QUEUE_NAME, { connection: forQueue, prefix });
     this.#worker = new Worker(QUEUE_NAME, ({ name }) => this.#run(name), {
       connection: forWorker,
-      prefix: KEY_PREFIX,
+      prefix,
     });
     this.#queue.on('error', onError);
     this.#worker.on('error', onError);

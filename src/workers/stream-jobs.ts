@@ -9,22 +9,23 @@ const FOLD_INTERVAL_MS = 500;
 const FOLD_STEPS_MAX = 64;
 
 export interface StreamJobsOptions {
-  readonly scheduler: Scheduler;
+  /** One for each partition: what stops one of them does not stop the others. */
+  readonly schedulers: readonly Scheduler[];
   readonly folder: Folder;
   readonly compactor: Compactor;
-  readonly partitionCount: number;
   /** Told how many log entries a step folded and how many it set aside. */
   readonly onFold: (entryCount: number, asideCount: number) => void;
 }
 
 export async function scheduleStreamJobs(options: StreamJobsOptions): Promise<void> {
-  const { scheduler, compactor, partitionCount } = options;
-  for (let partition = 0; partition < partitionCount; partition += 1) {
-    await scheduler.every(`fold-${partition}`, FOLD_INTERVAL_MS, async () => {
+  const { schedulers, compactor } = options;
+  const starts = schedulers.map((scheduler, partition) =>
+    scheduler.every(`fold-${partition}`, FOLD_INTERVAL_MS, async () => {
       await foldAll(options, partition);
       await compactor.compactPartition(partition);
-    });
-  }
+    }),
+  );
+  await Promise.all(starts);
 }
 
 async function foldAll({ folder, onFold }: StreamJobsOptions, partition: number): Promise<void> {

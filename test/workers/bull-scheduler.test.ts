@@ -26,6 +26,7 @@ function start() {
   const clock = new ManualClock();
   const failures: string[] = [];
   const scheduler = new BullScheduler({
+    slotTag: 'p0',
     connect: () => connectForBull(redis.url),
     clock,
     observer: {
@@ -142,7 +143,7 @@ describe('BullScheduler', () => {
       runs += 1;
     });
     await until('it ran often', () => runs >= 20);
-    const finished = Number(await redis.cli('ZCARD', '{tally:jobs}:maintenance:completed'));
+    const finished = Number(await redis.cli('ZCARD', '{p0}:jobs:maintenance:completed'));
     expect(finished).toBeGreaterThan(0);
     expect(finished).toBeLessThanOrEqual(11);
   });
