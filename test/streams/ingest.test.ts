@@ -221,7 +221,7 @@ describe('batches without a key', () => {
     const pipeline = new Pipeline({ partitionCount: 3 });
     for (let index = 0; index < 6; index += 1) await pipeline.send([{}]);
     const picked = pipeline.watched.callsOf('append').map(({ args }) => Number(args[0]));
-    expect(picked.toSorted()).toEqual([0, 0, 1, 1, 2, 2]);
+    expect(picked.toSorted((a, b) => a - b)).toEqual([0, 0, 1, 1, 2, 2]);
   });
 
   test('fail when the store is gone or full, by an error that says which', async () => {

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { BrokenStreamError, StoreUnavailableError } from '../../src/lib/store-errors.ts';
-import { bucketEndMs, bucketOf, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/streams/buckets.ts';
+import { type Bucket, bucketOf, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/streams/buckets.ts';
 import { LAGGING_MS, READ_ATTEMPTS_MAX } from '../../src/streams/limits.ts';
 import type { ReadResult } from '../../src/streams/reader.ts';
+import type { StoredSummary } from '../../src/streams/store-port.ts';
 import { coverSpan, type WindowRequest, spanOf } from '../../src/streams/window.ts';
 import { Pipeline, RETENTION, START_MS } from '../support/pipeline.ts';
 
+const minute = bucketOf('minute', START_MS);
 const hour = bucketOf('hour', START_MS);
 const HOUR: WindowRequest = { lengthMs: HOUR_MS, untilMs: null };
 
@@ -215,31 +217,40 @@ describe('what cannot be read', () => {
     await expect(read(pipeline)).rejects.toThrow(TypeError);
   });
 
-  test.each(['readSummaries', 'readParts'] as const)(
-    'a damaged blob of %s is named by its bucket, and the other bucket is answered',
-    async (method) => {
-      const pipeline = new Pipeline();
-      await pipeline.sendEach([{}, { atMs: START_MS - MINUTE_MS }]);
-      if (method === 'readSummaries') await pipeline.compactAll();
-      else await pipeline.foldAll();
-      let damagedTag: unknown;
-      pipeline.watched.around = async (call, run) => {
-        const result = await run();
-        if (call.method !== method) return result;
-        const at = indexOfMinute(call.args[2] as unknown[], await pipeline.openParts());
-        damagedTag = at;
-        const blob = Buffer.from('damaged');
-        return (result as ({ tag: string } | Uint8Array)[]).map((stored, index) => {
-          if (index !== at) return stored;
-          return method === 'readParts' ? blob : { ...stored, blob };
-        });
-      };
-      const { summaries, missing } = await read(pipeline);
-      expect(damagedTag).not.toBe(-1);
-      expect(missing).toEqual([`partition 0 ${minuteName}`]);
-      expect(summaries).toHaveLength(1);
-    },
-  );
+  test('a damaged summary is named by its bucket, and the other bucket is answered', async () => {
+    const pipeline = new Pipeline();
+    await pipeline.sendEach([{}, { atMs: START_MS - MINUTE_MS }]);
+    await pipeline.compactAll();
+    pipeline.watched.around = async ({ method, args }, run) => {
+      if (method !== 'readSummaries') return run();
+      const buckets = args[2] as Bucket[];
+      const at = buckets.findIndex(({ startMs }) => startMs === minute.startMs);
+      const stored = (await run()) as StoredSummary[];
+      return stored.map((one, index) =>
+        index === at ? { tag: one.tag, blob: Buffer.from('damaged') } : one,
+      );
+    };
+    const { summaries, missing } = await read(pipeline);
+    expect(missing).toEqual([`partition 0 ${minuteName}`]);
+    expect(summaries).toHaveLength(1);
+  });
+
+  test('a damaged part is named by its bucket, and the other bucket is answered', async () => {
+    const pipeline = new Pipeline();
+    await pipeline.sendEach([{}, { atMs: START_MS - MINUTE_MS }]);
+    await pipeline.foldAll();
+    const parts = await pipeline.openParts();
+    const damaged = parts.find(({ bucket }) => bucket.startMs === minute.startMs)?.tag;
+    pipeline.watched.around = async ({ method, args }, run) => {
+      if (method !== 'readParts') return run();
+      const tags = args[2] as string[];
+      const blobs = (await run()) as Uint8Array[];
+      return blobs.map((blob, index) => (tags[index] === damaged ? Buffer.from('damaged') : blob));
+    };
+    const { summaries, missing } = await read(pipeline);
+    expect(missing).toEqual([`partition 0 ${minuteName}`]);
+    expect(summaries).toHaveLength(1);
+  });
 
   test('a key that holds no summary is named by its bucket', async () => {
     const pipeline = new Pipeline();
@@ -315,16 +326,4 @@ function read(pipeline: Pipeline, window: WindowRequest = HOUR): Promise<ReadRes
   const nowMs = pipeline.clock.nowMs();
   const covered = coverSpan(spanOf(window, nowMs), nowMs, RETENTION);
   return pipeline.reader.read('default', covered, nowMs);
-}
-
-/** Where the current minute stands among the buckets or tags that were asked for. */
-function indexOfMinute(
-  asked: readonly unknown[],
-  parts: readonly { readonly tag: string; readonly bucket: { readonly startMs: number } }[],
-): number {
-  const minuteMs = bucketEndMs(bucketOf('minute', START_MS)) - MINUTE_MS;
-  const tag = parts.find(({ bucket }) => bucket.startMs === minuteMs)?.tag;
-  return asked.findIndex((entry) =>
-    typeof entry === 'string' ? entry === tag : (entry as { startMs: number }).startMs === minuteMs,
-  );
 }

@@ -7,7 +7,9 @@ import { type Pipeline, RETENTION } from './pipeline.ts';
 /** The bucket's summary in the stream `default` of the first partition. */
 export async function summaryAt(pipeline: Pipeline, bucket: Bucket): Promise<Summary | null> {
   const [stored] = await pipeline.memory.readSummaries(0, 'default', [bucket]);
-  return stored == null ? null : decodeSummary(stored.blob, pipeline.closedContext);
+  return stored === null || stored === undefined
+    ? null
+    : decodeSummary(stored.blob, pipeline.closedContext);
 }
 
 export function countsOf(summary: Summary | null): Record<string, number> {
