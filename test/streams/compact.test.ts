@@ -343,6 +343,38 @@ describe('a compaction that was overtaken changes nothing and is done later', ()
     expect(await summaryAt(pipeline, minute)).toMatchObject({ total: 1, incomplete: false });
   });
 
+  test.each([
+    {
+      what: 'index of another generation',
+      method: 'readIndex' as const,
+      change: (index: object) => ({ ...index, generation: 'another' }),
+    },
+    {
+      what: 'summary with another tag',
+      method: 'readSummaries' as const,
+      change: (stored: object) => (stored as object[]).map((one) => ({ ...one, tag: 'another' })),
+    },
+  ])('even when a failover takes the store back: no $what is used', async ({ method, change }) => {
+    const pipeline = new Pipeline();
+    await pipeline.send([{}]);
+    await pipeline.compactAll();
+    await pipeline.send([{ atMs: START_MS }]);
+    await pipeline.foldAll();
+    await pipeline.clock.advance(2 * MINUTE_MS);
+    pipeline.watched.calls = [];
+    let calls = 0;
+    pipeline.watched.around = async (call, run) => {
+      if (call.method !== method) return run();
+      calls += 1;
+      const isAsked = method !== 'readIndex' || calls === 2;
+      // What is read here is gone again at the time of the commit.
+      return isAsked ? change((await run()) as object) : run();
+    };
+    await pipeline.compactDue();
+    expect(commitsOf(pipeline)).toEqual([]);
+    expect((await summaryAt(pipeline, hour))?.total).toBe(1);
+  });
+
   test('by another worker that has done the same', async () => {
     const pipeline = new Pipeline();
     await pipeline.send([{}]);

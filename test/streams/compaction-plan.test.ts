@@ -65,6 +65,11 @@ describe('the time of the next visit', () => {
     expect(compactionDueMs(small, FOLDED_MS)).toBe(FOLDED_MS);
   });
 
+  test('counts large parts of a closed bucket like any other', () => {
+    const late = { foldedAtMs: CLOSED_MS, bytes: PART_BYTES_MERGEABLE };
+    expect(compactionDueMs(parts(BUCKET_PARTS_DUE, late), CLOSED_MS)).toBe(CLOSED_MS);
+  });
+
   test('is now when a bucket is full', () => {
     const bytes = BUCKET_PART_BYTES_MAX / 2;
     expect(compactionDueMs(parts(2, { bytes }), FOLDED_MS)).toBe(FOLDED_MS);

@@ -135,6 +135,19 @@ describe('the buckets that cover a span', () => {
     expect(cover(atEnd)).toMatchObject({ fromMs: hourMs - HOUR_MS, toMs: hourMs + HOUR_MS });
   });
 
+  test('are two hours where the span crosses an hour and its minutes are gone', () => {
+    const hourMs = NOW_HOUR_MS - 40 * HOUR_MS;
+    const span = { fromMs: hourMs - MINUTE_MS, toMs: hourMs + MINUTE_MS };
+    expect(cover(span)).toEqual({
+      fromMs: hourMs - HOUR_MS,
+      toMs: hourMs + HOUR_MS,
+      buckets: [
+        { level: 'hour', startMs: hourMs - HOUR_MS },
+        { level: 'hour', startMs: hourMs },
+      ],
+    });
+  });
+
   test('an edge is widened from the first minute on that is gone', () => {
     const oldestKeptMs = Date.UTC(2026, 10, 29, 11, 34);
     const toMs = Date.UTC(2026, 10, 29, 12);
@@ -191,6 +204,7 @@ describe('the buckets that cover a span', () => {
           expect(isKept(hourOf(span.toMs - 1), NOW_MS, RETENTION)).toBe(false);
           return;
         }
+        expect(bucketEndMs(buckets.at(-1)!)).toBeGreaterThanOrEqual(span.toMs);
         const oldestKeptMs = NOW_MS - RETENTION.hour;
         expect(fromMs).toBe(buckets[0]!.startMs);
         expect(fromMs).toBeLessThanOrEqual(Math.max(span.fromMs, oldestKeptMs));
