@@ -19,6 +19,14 @@ const CONTINUATION_MASK = 0xc0;
 const CONTINUATION = 0x80;
 const WORD_BYTES = 4;
 
+/** What is known of stored rows beforehand. */
+export interface RowsFormat {
+  /** The differences of the bounds are stored too. */
+  readonly hasGaps: boolean;
+  /** Their writer has sorted them; else it is found out. */
+  readonly isAscending: boolean;
+}
+
 export class PackedRows {
   readonly size: number;
   /** Whether the items ascend by their bytes; then no item occurs twice. */
@@ -37,7 +45,7 @@ export class PackedRows {
    * checked that the bytes can hold `size` rows. Throws ByteReadError, also for a count above
    * `countMax`.
    */
-  constructor(reader: ByteReader, size: number, countMax: number, hasGaps: boolean) {
+  constructor(reader: ByteReader, size: number, countMax: number, format: RowsFormat) {
     this.size = size;
     const byteCount = reader.uint32();
     this.#texts = Buffer.from(reader.raw(byteCount));
@@ -46,8 +54,8 @@ export class PackedRows {
     this.#starts = startsOf(lengths, this.#texts);
     this.uppers = new Float64Array(size);
     reader.varints(this.uppers, countMax);
-    this.lowers = hasGaps ? readLowers(reader, this.uppers) : this.uppers;
-    this.isAscending = ascend(this.#texts, this.#starts);
+    this.lowers = format.hasGaps ? readLowers(reader, this.uppers) : this.uppers;
+    this.isAscending = format.isAscending || ascend(this.#texts, this.#starts);
   }
 
   /** Bytes of the items alone. */

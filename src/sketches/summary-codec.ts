@@ -4,7 +4,8 @@
  *   offset  size  field
  *        0     2  magic "TS"
  *        2     1  format version (1)
- *        3     1  flags: 1 items are sketched, 2 actors are sketched, 4 saturated, 8 incomplete
+ *        3     1  flags: 1 items are sketched, 2 actors are sketched, 4 saturated, 8 incomplete,
+ *                 16 the encoding is the canonical one
  *        4     4  seed id: fingerprint of the hash key (little-endian, as all words)
  *        8     4  CRC-32 of all bytes but these four
  *       12     -  varint total, varint total without actor, then sections to the end
@@ -49,7 +50,8 @@ const FLAG_ITEMS_SKETCHED = 1;
 const FLAG_ACTORS_SKETCHED = 2;
 const FLAG_SATURATED = 4;
 const FLAG_INCOMPLETE = 8;
-const FLAGS_KNOWN = 15;
+const FLAG_CANONICAL = 16;
+const FLAGS_KNOWN = 31;
 
 const SECTION_ITEM_TABLE = 1;
 const SECTION_ITEM_SKETCH = 2;
@@ -95,7 +97,8 @@ function encode(summary: Summary, ordered: boolean): Uint8Array {
     (items instanceof ItemSketch ? FLAG_ITEMS_SKETCHED : 0) |
       (actors instanceof HyperLogLog ? FLAG_ACTORS_SKETCHED : 0) |
       (saturated ? FLAG_SATURATED : 0) |
-      (incomplete ? FLAG_INCOMPLETE : 0),
+      (incomplete ? FLAG_INCOMPLETE : 0) |
+      (ordered ? FLAG_CANONICAL : 0),
   );
   writer.uint32(summary.context.hash.seedId);
   writer.uint32(0);
@@ -197,13 +200,14 @@ function decode(bytes: Uint8Array, context: SummaryContext): SummaryState {
     items: new ItemTable(),
     actors: new ActorSet(),
   };
+  const isCanonical = (flags & FLAG_CANONICAL) !== 0;
   let lastId = 0;
   while (reader.remaining > 0) {
     const id = reader.uint8();
     if (id <= lastId) fail('sections are out of order');
     lastId = id;
     const payload = new ByteReader(reader.raw(reader.uint32()));
-    readSection(id, payload, state, context);
+    readSection(id, payload, state, context, isCanonical);
     payload.expectEnd();
   }
   const sketched = state.items instanceof ItemSketch ? FLAG_ITEMS_SKETCHED : 0;
@@ -219,10 +223,11 @@ function readSection(
   payload: ByteReader,
   state: SummaryState,
   context: SummaryContext,
+  isCanonical: boolean,
 ): void {
   switch (id) {
     case SECTION_ITEM_TABLE:
-      state.items = readItemTable(payload, state.total);
+      state.items = readItemTable(payload, state.total, isCanonical);
       break;
     case SECTION_ITEM_SKETCH:
       if (state.items instanceof ItemSketch || state.items.size > 0) {
@@ -244,9 +249,11 @@ function readSection(
   }
 }
 
-function readItemTable(payload: ByteReader, total: number): ItemTable {
+/** Who wrote canonical bytes has sorted the rows: to look again takes as long as to read them. */
+function readItemTable(payload: ByteReader, total: number, isCanonical: boolean): ItemTable {
   const count = payload.count(TABLE_ROW_BYTES_MIN);
-  const table = ItemTable.of(new PackedRows(payload, count, total, false));
+  const rows = new PackedRows(payload, count, total, { hasGaps: false, isAscending: isCanonical });
+  const table = ItemTable.of(rows);
   if (table.size !== count || count === 0) fail('the item table is damaged');
   return table;
 }
@@ -264,7 +271,7 @@ function readItemSketch(payload: ByteReader, total: number, context: SummaryCont
   if (cut > total) fail('the cut-off is above the total');
   const size = payload.count(CANDIDATE_BYTES_MIN);
   if (size > capacity) fail('there are too many candidates');
-  const rows = new PackedRows(payload, size, total, true);
+  const rows = new PackedRows(payload, size, total, { hasGaps: true, isAscending: false });
   if (!rows.isAscending) fail('the candidates are out of order');
   const top = TopK.of(capacity, rows);
   return new ItemSketch(readCells(payload, width, depth, total), top, cut);

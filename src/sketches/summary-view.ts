@@ -24,8 +24,10 @@ import type { Summary } from './summary.ts';
 
 /** Two-sided 95 % of a normal distribution, which the estimator's error follows closely. */
 const Z_95 = 1.96;
-/** The search for the top begins with so many times as many items of each summary. */
+/** The search for the top begins with so many times as many items of some summaries. */
 const HEAD_FACTOR = 2;
+/** How many: what is on top overall is mostly on top in each of them. */
+const HEAD_SUMMARIES = 8;
 /** Looking an item up takes about as long as going through so many. */
 const LOOK_UP_COST = 3;
 /** Keeps sums of shares at or below their whole whatever floating point rounds. */
@@ -104,10 +106,7 @@ export class SummaryView {
   /** The k items with the largest upper bounds; k >= 1. */
   top(k: number): TopOfView {
     const contenders = this.#contenders(k + 1);
-    const rows =
-      contenders === null
-        ? this.#largestOfAll(k + 1)
-        : contenders.map((item) => ({ item, ...this.countOf(item) }));
+    const rows = contenders ?? this.#largestOfAll(k + 1);
     rows.sort(compareCandidates);
     const firstLeftOut = rows[k]?.upper ?? 0;
     return {
@@ -163,32 +162,42 @@ export class SummaryView {
    * summary, however the shares are chosen. Here a share is the cut-off, so that the summary lists
    * whatever reaches it, and a part of what remains in proportion to the summary's total.
    */
-  #contenders(n: number): string[] | null {
+  #contenders(n: number): Candidate[] | null {
     const cutSum = this.#cutSum;
     const listedCount = sum(this.summaries, (summary) => summary.listed.size);
-    if (n * this.summaries.length * LOOK_UP_COST > listedCount) return null;
-    const least = this.#leastOfHeads(n);
+    const isTooMany = (items: number): boolean =>
+      items * this.summaries.length * LOOK_UP_COST > listedCount;
+    if (isTooMany(n)) return null;
+    const bounds = new Map<string, Bounds>();
+    for (const item of this.#heads(n)) bounds.set(item, this.countOf(item));
+    // A number that the n-th largest upper bound of all items reaches.
+    const least = nthLargestOr0(
+      Float64Array.from(bounds.values(), ({ upper }) => upper),
+      n,
+    );
     if (least <= cutSum) return null;
     const spare = (least - cutSum) * ROUNDING_SLACK;
     const total = sum(this.summaries, (summary) => summary.total);
     const items = new Set<string>();
     for (const { listed, cut, total: share } of this.summaries) {
       listed.forEach((item) => items.add(item), cut + spare * (share / total));
-      if (items.size * this.summaries.length * LOOK_UP_COST > listedCount) return null;
+      if (isTooMany(items.size)) return null;
     }
-    return [...items];
+    return Array.from(items, (item) => ({ item, ...(bounds.get(item) ?? this.countOf(item)) }));
   }
 
-  /** A number that the n-th largest upper bound reaches, from each summary's first items. */
-  #leastOfHeads(n: number): number {
-    const sums = new Map<string, number>();
-    for (const { listed } of this.summaries) {
-      const headSize = HEAD_FACTOR * n;
+  /** The first items of summaries that are spread over all of them. */
+  #heads(n: number): Set<string> {
+    const headSize = HEAD_FACTOR * n;
+    const step = Math.ceil(this.summaries.length / HEAD_SUMMARIES);
+    const items = new Set<string>();
+    for (let index = 0; index < this.summaries.length; index += step) {
+      const { listed } = this.summaries[index]!;
       // Only items above the first left out: of many equal counts none stands out.
       const least = listed.size > headSize ? nthLargest(listed.uppers(), headSize + 1) + 1 : 0;
-      listed.forEach((item, upper) => sums.set(item, (sums.get(item) ?? 0) + upper), least);
+      listed.forEach((item) => items.add(item), least);
     }
-    return nthLargestOr0(Float64Array.from(sums.values()), n);
+    return items;
   }
 
   /** All items that can be among the n with the largest upper bounds, by way of all listed ones. */

@@ -89,7 +89,12 @@ const itemTable: Subject<ItemTable> = {
     decode: (bytes) => {
       const reader = new ByteReader(bytes);
       const size = reader.count(1);
-      return ItemTable.of(new PackedRows(reader, size, Number.MAX_SAFE_INTEGER, false));
+      return ItemTable.of(
+        new PackedRows(reader, size, Number.MAX_SAFE_INTEGER, {
+          hasGaps: false,
+          isAscending: false,
+        }),
+      );
     },
   },
 };

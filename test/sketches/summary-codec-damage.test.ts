@@ -121,7 +121,7 @@ describe('damaged bytes are refused', () => {
     ['the second byte of the magic', 1, 0x54],
     ['the version, by a later one', VERSION_OFFSET, 2],
     ['the version, by none', VERSION_OFFSET, 0],
-    ['an unknown flag', FLAGS_OFFSET, 16],
+    ['an unknown flag', FLAGS_OFFSET, 32],
     ['a flag for cells that are not there', FLAGS_OFFSET, 1],
     ['a flag for registers that are not there', FLAGS_OFFSET, 2],
     ['the seed id', SEED_OFFSET, (bytes[SEED_OFFSET]! + 1) & 255],

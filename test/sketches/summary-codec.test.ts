@@ -166,7 +166,7 @@ describe('stored bytes of version 1', () => {
       fingerprint.update(encodeSummary(merged));
     }
     expect(fingerprint.digest('hex')).toBe(
-      '155d4fb098ea03aeaeb7022d6ddb74f2a947137a0ec2b89fc5327eba3d7492f5',
+      '58dccfcb10464ac7c4e88cabfcce1d5256b9aa182b26a93fa624835f56257324',
     );
   });
 });

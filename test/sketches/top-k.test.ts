@@ -54,7 +54,13 @@ function packed(top: TopK): TopK {
   for (const { upper } of rows) writer.varint(upper);
   for (const { upper, lower } of rows) writer.varint(upper - lower);
   const reader = new ByteReader(writer.finish());
-  return TopK.of(top.capacity, new PackedRows(reader, rows.length, MAX_SAFE_INTEGER, true));
+  return TopK.of(
+    top.capacity,
+    new PackedRows(reader, rows.length, MAX_SAFE_INTEGER, {
+      hasGaps: true,
+      isAscending: false,
+    }),
+  );
 }
 
 describe('TopK', () => {
