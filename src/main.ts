@@ -237,8 +237,8 @@ function streamsRoom(
 }
 
 /**
- * One scheduler a partition, each with its queue in the partition's own slot: while a primary is down
- * only its own partitions wait.
+ * One scheduler a partition, each with its queue in the partition's own slot: while a primary is
+ * down only its own partitions wait.
  */
 function openSchedulers(
   { redisUrl }: Config,
