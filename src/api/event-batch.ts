@@ -9,8 +9,8 @@ import { type MediaType, parseJson } from './body-reader.ts';
 import { firstIssue, quotable } from './request-input.ts';
 import { actorText, isoTime, itemText, streamName } from './text-schemas.ts';
 
-const COUNT_MAX = 1_000_000;
-const DEFAULT_STREAM = 'default';
+export const COUNT_MAX = 1_000_000;
+export const DEFAULT_STREAM = 'default';
 
 export const eventSchema = z
   .strictObject({

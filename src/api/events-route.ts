@@ -12,6 +12,7 @@ import {
 import { eventsAnswer } from './answer-schemas.ts';
 import { type BodyReader, decodeUtf8, mediaTypeOf } from './body-reader.ts';
 import { eventSchema, jsonBatchSchema, parseEventBatch } from './event-batch.ts';
+import { scanEvents } from './event-scanner.ts';
 import type { ApiMetrics } from './metrics.ts';
 import { type Endpoint, endpoint } from './route.ts';
 import { sendJson } from './send-json.ts';
@@ -86,8 +87,9 @@ export function eventsEndpoint(options: EventsRouteOptions): Endpoint {
     const mediaType = mediaTypeOf(request, ['application/json', 'application/x-ndjson']);
     const key = idempotencyKeyOf(request);
     await bodies.withBody(request, async (body) => {
-      const text = decodeUtf8(body);
-      const { events, rejections } = parseEventBatch(text, mediaType, maxEventsPerRequest);
+      const { events, rejections } =
+        scanEvents(body, mediaType, maxEventsPerRequest) ??
+        parseEventBatch(decodeUtf8(body), mediaType, maxEventsPerRequest);
       const batch = {
         events,
         rejected: rejections,

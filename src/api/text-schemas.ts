@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { utf8Length } from '../lib/utf8.ts';
 import { parseWindow } from '../streams/window.ts';
 
-const NAME_BYTES_MAX = 128;
-const ITEM_BYTES_MAX = 512;
+export const NAME_BYTES_MAX = 128;
+export const ITEM_BYTES_MAX = 512;
 const K_MAX = 500;
 const K_DEFAULT = 10;
 const UTF8_BYTES_PER_UNIT_MAX = 3;

@@ -116,11 +116,13 @@ export class EventIngest {
     const { clock, context, retention, maxFutureMs } = this.#options;
     const nowMs = clock.nowMs();
     const { hash } = context;
+    const bucketAt = (timeMs: number): Bucket | null =>
+      timeMs > nowMs + maxFutureMs ? null : finestKept(timeMs, nowMs, retention);
+    const bucketOfArrival = bucketAt(nowMs);
     for (const { index, stream, item, actor, count, atMs } of events) {
-      const timeMs = atMs ?? nowMs;
-      const bucket = timeMs > nowMs + maxFutureMs ? null : finestKept(timeMs, nowMs, retention);
+      const bucket = atMs === null ? bucketOfArrival : bucketAt(atMs);
       if (bucket === null) {
-        rejected.push({ index, code: timeMs > nowMs ? 'too_new' : 'too_old' });
+        rejected.push({ index, code: (atMs ?? nowMs) > nowMs ? 'too_new' : 'too_old' });
       } else if (actor === null) {
         builder.add(stream, bucket, item, count, null);
       } else {
