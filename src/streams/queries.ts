@@ -94,7 +94,11 @@ export class StreamQueries {
       ...facts,
       items: items.map((item) => {
         const bounds = view.countOf(item);
-        return { item, ...boundsOf(bounds), belowNoiseFloor: !exact && bounds.lower === 0 };
+        return {
+          item,
+          ...boundsOf(bounds),
+          belowNoiseFloor: bounds.lower === 0 && bounds.upper > 0,
+        };
       }),
       total: view.total,
       exact,
