@@ -1,14 +1,39 @@
 import { assert } from './assert.ts';
 
+/** So few of the largest are kept in order while all values pass once. */
+const KEPT_MAX = 64;
 /** Below so many values sorting them is as quick as anything. */
 const SORT_LENGTH_MAX = 32;
 
-/**
- * The n-th largest of the values, n in 1..length. Hoare's selection on a copy: O(length), and after
- * too many unlucky rounds the rest is sorted, so that no order of values is slow.
- */
+/** The n-th largest of the values, n in 1..length. */
 export function nthLargest(values: Float64Array, n: number): number {
   assert(n >= 1 && n <= values.length, 'there is an n-th value');
+  return n <= KEPT_MAX ? lastOfKept(values, n) : selected(values, n);
+}
+
+/** Insertion into the n largest so far: most values are not among them and cost one comparison. */
+function lastOfKept(values: Float64Array, n: number): number {
+  const kept = new Float64Array(n).fill(Number.NEGATIVE_INFINITY);
+  let last = kept[n - 1]!;
+  for (let index = 0; index < values.length; index += 1) {
+    const value = values[index]!;
+    if (value <= last) continue;
+    let place = n - 1;
+    while (place > 0 && kept[place - 1]! < value) {
+      kept[place] = kept[place - 1]!;
+      place -= 1;
+    }
+    kept[place] = value;
+    last = kept[n - 1]!;
+  }
+  return last;
+}
+
+/**
+ * Hoare's selection on a copy: O(length), and after too many unlucky rounds the rest is sorted, so
+ * that no order of values is slow.
+ */
+function selected(values: Float64Array, n: number): number {
   const copy = values.slice();
   const wanted = copy.length - n;
   let start = 0;
