@@ -4,7 +4,8 @@
  * Params    None. A hash is a pair (lo, hi) of unsigned 32-bit halves of a keyed hash.
  * Guarantee size = number of different hashes added, always. Different actors share a hash with
  *           probability about size^2 / 2^65, so size counts the actors themselves.
- * Memory    8 bytes a slot; 16 slots at first, doubled whenever 3 of 4 would be exceeded.
+ * Memory    8 bytes a slot; 16 slots at first, or as many as the expected size needs, doubled
+ *           whenever 3 of 4 would be exceeded.
  * Cost      add, has O(1) expected: the keyed hash is the probe position, so that nobody outside
  *           can aim at one slot. sorted O(size log size); clone, forEach O(slots).
  * Merge     Union: add every hash of one set to a clone of the other; the same in any order.
@@ -23,8 +24,11 @@ export class ActorSet {
   #storedCount: number;
   #hasZero: boolean;
 
-  constructor() {
-    this.#slots = new Uint32Array(2 * SLOTS_INITIAL);
+  /** With room for `expectedSize` hashes. */
+  constructor(expectedSize = 0) {
+    let slotCount = SLOTS_INITIAL;
+    while (expectedSize > slotCount * LOAD_MAX) slotCount *= 2;
+    this.#slots = new Uint32Array(2 * slotCount);
     this.#storedCount = 0;
     this.#hasZero = false;
   }

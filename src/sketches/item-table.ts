@@ -4,11 +4,13 @@
  * Params    None.
  * Guarantee Counts are exact up to 2^53 - 1 and stay there.
  * Memory    About 100 bytes an item and the item; packed, a few bytes more than stored.
- * Cost      add, get: O(1); get while packed: O(log items). forEach: O(items).
+ * Cost      add, get: O(1); get while packed: O(log items), or, if the rows are in no order, the
+ *           first time O(items). forEach: O(items).
  * Merge     Counts of equal items add: add every row of one table to the other.
  * Not       No removal, no order, no limit of its own: the owner changes over to a sketch.
  */
 import { utf8Length } from '../lib/utf8.ts';
+import { ActorSet } from './actor-set.ts';
 import type { Bounds, ListedItems, VisitRow } from './candidate.ts';
 import type { KeyedHash } from './hash.ts';
 import type { ItemKey } from './item-key.ts';
@@ -25,13 +27,12 @@ export class ItemTable implements ListedItems {
   /** Two words an item in the order of forEach, kept for the next sketch that takes the table. */
   #hashes: Uint32Array | null = null;
 
-  /** Takes stored rows over; where one item has several, the last one counts. */
-  static of(rows: PackedRows): ItemTable {
+  /** Takes stored rows over; null when an item has several. */
+  static of(rows: PackedRows, hash: KeyedHash): ItemTable | null {
     const table = new ItemTable();
     table.#itemBytes = rows.itemBytes;
-    if (rows.isAscending) table.#packed = rows;
-    else table.#unpack(rows);
-    return table;
+    table.#packed = rows;
+    return rows.isAscending || areDistinct(table.hashes(hash)) ? table : null;
   }
 
   get size(): number {
@@ -45,27 +46,29 @@ export class ItemTable implements ListedItems {
 
   /** About how much memory this takes. */
   get byteLength(): number {
-    return this.#packed?.byteLength ?? this.#counts.size * MAP_ENTRY_BYTES + this.#itemBytes;
+    // Rows in no order are unpacked as soon as one of them is looked for.
+    if (this.#packed?.isAscending === true) return this.#packed.byteLength;
+    return this.size * MAP_ENTRY_BYTES + this.#itemBytes;
   }
 
   /** 0 for an item that did not occur. */
   countOf(item: string): number {
-    if (this.#packed === null) return this.#counts.get(item) ?? 0;
+    if (this.#packed?.isAscending !== true) return this.#unpacked().get(item) ?? 0;
     return this.#packed.boundsOf(Buffer.from(item, 'utf8'))?.upper ?? 0;
   }
 
   boundsOf(key: ItemKey): Bounds | undefined {
-    if (this.#packed !== null) return this.#packed.boundsOf(key.utf8);
-    const count = this.#counts.get(key.item);
+    if (this.#packed?.isAscending === true) return this.#packed.boundsOf(key.utf8);
+    const count = this.#unpacked().get(key.item);
     return count === undefined ? undefined : { upper: count, lower: count };
   }
 
   add(item: string, count: number): void {
-    if (this.#packed !== null) this.#unpack(this.#packed);
+    const counts = this.#unpacked();
     this.#hashes = null;
-    const before = this.#counts.get(item);
+    const before = counts.get(item);
     if (before === undefined) this.#itemBytes += utf8Length(item);
-    this.#counts.set(item, Math.min((before ?? 0) + count, Number.MAX_SAFE_INTEGER));
+    counts.set(item, Math.min((before ?? 0) + count, Number.MAX_SAFE_INTEGER));
   }
 
   uppers(): Float64Array {
@@ -125,10 +128,23 @@ export class ItemTable implements ListedItems {
     return copy;
   }
 
-  #unpack(rows: PackedRows): void {
-    this.#packed = null;
-    for (let index = 0; index < rows.size; index += 1) {
-      this.#counts.set(rows.item(index), rows.uppers[index]!);
+  #unpacked(): Map<string, number> {
+    const packed = this.#packed;
+    if (packed !== null) {
+      this.#packed = null;
+      for (let index = 0; index < packed.size; index += 1) {
+        this.#counts.set(packed.item(index), packed.uppers[index]!);
+      }
     }
+    return this.#counts;
   }
+}
+
+/** Different items share a hash with a probability of about their number's square / 2^65. */
+function areDistinct(hashes: Uint32Array): boolean {
+  const seen = new ActorSet(hashes.length / 2);
+  for (let place = 0; place < hashes.length; place += 2) {
+    if (!seen.add(hashes[place]!, hashes[place + 1]!)) return false;
+  }
+  return true;
 }

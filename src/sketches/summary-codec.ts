@@ -227,7 +227,7 @@ function readSection(
 ): void {
   switch (id) {
     case SECTION_ITEM_TABLE:
-      state.items = readItemTable(payload, state.total, isCanonical);
+      state.items = readItemTable(payload, state.total, context, isCanonical);
       break;
     case SECTION_ITEM_SKETCH:
       if (state.items instanceof ItemSketch || state.items.size > 0) {
@@ -250,12 +250,16 @@ function readSection(
 }
 
 /** Who wrote canonical bytes has sorted the rows: to look again takes as long as to read them. */
-function readItemTable(payload: ByteReader, total: number, isCanonical: boolean): ItemTable {
+function readItemTable(
+  payload: ByteReader,
+  total: number,
+  { hash }: SummaryContext,
+  isCanonical: boolean,
+): ItemTable {
   const count = payload.count(TABLE_ROW_BYTES_MIN);
+  if (count === 0) fail('the item table is empty');
   const rows = new PackedRows(payload, count, total, { hasGaps: false, isAscending: isCanonical });
-  const table = ItemTable.of(rows);
-  if (table.size !== count || count === 0) fail('the item table is damaged');
-  return table;
+  return ItemTable.of(rows, hash) ?? fail('an item is listed twice');
 }
 
 function readItemSketch(payload: ByteReader, total: number, context: SummaryContext): ItemSketch {
@@ -288,7 +292,7 @@ function readCells(payload: ByteReader, width: number, depth: number, total: num
 function readActors(payload: ByteReader): ActorSet {
   const count = payload.remaining / BYTES_PER_ACTOR;
   if (!Number.isInteger(count) || count === 0) fail('the actor set is damaged');
-  const actors = new ActorSet();
+  const actors = new ActorSet(count);
   for (let index = 0; index < count; index += 1) {
     const lo = payload.uint32();
     actors.add(lo, payload.uint32());

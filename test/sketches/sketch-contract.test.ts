@@ -86,29 +86,40 @@ const itemTable: Subject<ItemTable> = {
   merge: (target, other) => other.forEach((item, count) => target.add(item, count)),
   codec: {
     encode: encodeTable,
-    decode: (bytes) => {
-      const reader = new ByteReader(bytes);
-      const size = reader.count(1);
-      return ItemTable.of(
-        new PackedRows(reader, size, Number.MAX_SAFE_INTEGER, {
-          hasGaps: false,
-          isAscending: false,
-        }),
-      );
-    },
+    decode: (bytes) => decodeTable(bytes)!,
   },
 };
 
-/** The columns of a table as they are stored, in the order of bytes. */
-function encodeTable(table: ItemTable): Uint8Array {
-  const rows: { item: Buffer; count: number }[] = [];
+interface Row {
+  readonly item: Buffer;
+  readonly count: number;
+}
+
+function rowsOf(table: ItemTable): Row[] {
+  const rows: Row[] = [];
   table.forEach((item, count) => {
     rows.push({ item: Buffer.from(item), count });
   });
-  rows.sort((a, b) => Buffer.compare(a.item, b.item));
+  return rows;
+}
+
+function encodeTable(table: ItemTable): Uint8Array {
+  return encodeRows(rowsOf(table).sort((a, b) => Buffer.compare(a.item, b.item)));
+}
+
+function decodeTable(bytes: Uint8Array): ItemTable | null {
+  const reader = new ByteReader(bytes);
+  const size = reader.count(1);
+  const format = { hasGaps: false, isAscending: false };
+  const rows = new PackedRows(reader, size, Number.MAX_SAFE_INTEGER, format);
+  return ItemTable.of(rows, testHash);
+}
+
+/** The columns of a table as they are stored. */
+function encodeRows(rows: readonly Row[]): Uint8Array {
   const writer = new ByteWriter();
   writer.varint(rows.length);
-  writer.uint32(table.itemBytes);
+  writer.uint32(rows.reduce((bytes, { item }) => bytes + item.length, 0));
   for (const { item } of rows) writer.raw(item);
   for (const { item } of rows) writer.varint(item.length);
   for (const { count } of rows) writer.varint(count);
@@ -325,6 +336,25 @@ it('ItemTable gives what it holds, packed or not, with the hash of each item', (
       // The hashes are kept, but not beyond a change.
       packed.add('one more', 1);
       expect(packed.hashes(testHash)).toHaveLength(2 * packed.size);
+    }),
+  );
+});
+
+it('ItemTable takes rows in any order, but none twice', () => {
+  fc.assert(
+    fc.property(eventLists, fc.boolean(), (events, isLookedUpFirst) => {
+      const table = itemTable.empty();
+      for (const event of events) itemTable.add(table, event);
+      const rows = rowsOf(table).sort((a, b) => Buffer.compare(b.item, a.item));
+      const read = decodeTable(encodeRows(rows))!;
+      if (isLookedUpFirst) for (const { item } of events) read.countOf(item);
+      expect(itemTable.stateOf(read)).toBe(itemTable.stateOf(table));
+      for (const { item } of events) {
+        const key = new ItemKey(item, testHash);
+        expect(read.boundsOf(key)).toEqual(table.boundsOf(key));
+        expect(read.countOf(item)).toBe(table.countOf(item));
+      }
+      if (rows.length > 0) expect(decodeTable(encodeRows([...rows, rows[0]!]))).toBeNull();
     }),
   );
 });
