@@ -71,19 +71,20 @@ export function parseVariant(
 }
 
 export interface RecipeOptions {
-  readonly eventCount: number;
   readonly pipelineEvents: number;
+  /** How many pipelines are under way at a time. */
   readonly inFlight: number;
 }
 
 export function recipeVariant(
   recipe: BenchChild<RecipeRequest, RecipeResult>,
   redis: RedisServer,
-  { eventCount, pipelineEvents, inFlight }: RecipeOptions,
+  eventCount: number,
+  { pipelineEvents, inFlight }: RecipeOptions,
 ): Variant {
   const pids = [recipe.pid, redis.pid];
   return {
-    name: `recipe, pipelines of ${pipelineEvents}`,
+    name: `recipe, pipelines of ${pipelineEvents}, ${inFlight} at a time`,
     measure: async () => {
       const cpuBefore = cpuSecondsOf(pids);
       const { seconds } = await recipe.call({ kind: 'run', pipelineEvents, inFlight });

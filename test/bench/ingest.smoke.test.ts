@@ -38,7 +38,8 @@ test('bench:ingest runs at a small size: right answers, and every row of its tab
     `| Tally, batches of ${batchSize} `,
     `| only parsed, batches of ${batchSize} `,
   ]);
-  for (const row of [...rows, '| recipe, pipelines of 100 ']) {
+  rows.push('| recipe, pipelines of 100, 1 at a time', '| recipe, pipelines of 100, 4 at a time');
+  for (const row of rows) {
     expect(lineOf(row)).toMatch(/\| +[\d,]+ \[[\d,]+\.\.[\d,]+\] \|/);
   }
   expect(lineOf('result ')).toMatch(/^result [0-9a-f]{16}$/);

@@ -342,17 +342,18 @@ it('ItemTable gives what it holds, packed or not, with the hash of each item', (
 
 it('ItemTable takes rows in any order, but none twice', () => {
   fc.assert(
-    fc.property(eventLists, fc.boolean(), (events, isLookedUpFirst) => {
+    fc.property(eventLists, (events) => {
       const table = itemTable.empty();
       for (const event of events) itemTable.add(table, event);
       const rows = rowsOf(table).sort((a, b) => Buffer.compare(b.item, a.item));
-      const read = decodeTable(encodeRows(rows))!;
-      if (isLookedUpFirst) for (const { item } of events) read.countOf(item);
+      const stored = encodeRows(rows);
+      const read = decodeTable(stored)!;
       expect(itemTable.stateOf(read)).toBe(itemTable.stateOf(table));
       for (const { item } of events) {
         const key = new ItemKey(item, testHash);
-        expect(read.boundsOf(key)).toEqual(table.boundsOf(key));
-        expect(read.countOf(item)).toBe(table.countOf(item));
+        // Each of them has to find out by itself that the rows are in no order.
+        expect(decodeTable(stored)!.boundsOf(key)).toEqual(table.boundsOf(key));
+        expect(decodeTable(stored)!.countOf(item)).toBe(table.countOf(item));
       }
       if (rows.length > 0) expect(decodeTable(encodeRows([...rows, rows[0]!]))).toBeNull();
     }),
