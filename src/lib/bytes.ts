@@ -3,6 +3,8 @@
  * bits first, up to 2^53 - 1) and length-prefixed UTF-8.
  */
 import { assert } from './assert.ts';
+import type { Counts } from './counts.ts';
+import { isAscii } from './utf8.ts';
 
 const VARINT_BYTES_MAX = 8;
 const INITIAL_CAPACITY = 256;
@@ -182,10 +184,22 @@ export class ByteReader {
   }
 
   /** Fills `target` with as many numbers; each must be at most `max`. */
-  varints(target: Uint32Array | Float64Array, max: number): void {
-    const bytes = this.#bytes;
-    const fourthLast = this.#end - 4;
+  varints(target: Counts, max: number): void {
     const length = target.length;
+    const oneByteEach = this.#bytes.subarray(this.#at, Math.min(this.#at + length, this.#end));
+    if (oneByteEach.length === length && max >= 127 && isAscii(oneByteEach)) {
+      target.set(oneByteEach);
+      this.#at += length;
+    } else {
+      this.#mixedVarints(target, max);
+    }
+  }
+
+  /** On its own, so that what the engine learns about the loop is not mixed with the short cut. */
+  #mixedVarints(target: Counts, max: number): void {
+    const bytes = this.#bytes;
+    const length = target.length;
+    const fourthLast = this.#end - 4;
     let at = this.#at;
     let index = 0;
     const orMax = Math.min(127, max);

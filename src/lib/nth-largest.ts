@@ -1,4 +1,5 @@
 import { assert } from './assert.ts';
+import type { Counts } from './counts.ts';
 
 /** So few of the largest are kept in order while all values pass once. */
 const KEPT_MAX = 64;
@@ -6,25 +7,35 @@ const KEPT_MAX = 64;
 const SORT_LENGTH_MAX = 32;
 
 /** The n-th largest of the values, n in 1..length. */
-export function nthLargest(values: Float64Array, n: number): number {
+export function nthLargest(values: Counts, n: number): number {
   assert(n >= 1 && n <= values.length, 'there is an n-th value');
   return n <= KEPT_MAX ? lastOfKept(values, n) : selected(values, n);
 }
 
+/** The index of the first value from `start` on that is at least `least`; past the end if there is none. */
+export function nextAtLeast(values: Counts, start: number, least: number): number {
+  let index = start;
+  while (index < values.length && values[index]! < least) index += 1;
+  return index;
+}
+
 /** Insertion into the n largest so far: most values are not among them and cost one comparison. */
-function lastOfKept(values: Float64Array, n: number): number {
+function lastOfKept(values: Counts, n: number): number {
   const kept = new Float64Array(n).fill(Number.NEGATIVE_INFINITY);
-  let last = kept[n - 1]!;
-  for (let index = 0; index < values.length; index += 1) {
+  let last = Number.NEGATIVE_INFINITY;
+  let index = 0;
+  while (index < values.length) {
     const value = values[index]!;
-    if (value <= last) continue;
-    let place = n - 1;
-    while (place > 0 && kept[place - 1]! < value) {
-      kept[place] = kept[place - 1]!;
-      place -= 1;
+    if (value > last) {
+      let place = n - 1;
+      while (place > 0 && kept[place - 1]! < value) {
+        kept[place] = kept[place - 1]!;
+        place -= 1;
+      }
+      kept[place] = value;
+      last = kept[n - 1]!;
     }
-    kept[place] = value;
-    last = kept[n - 1]!;
+    index = nextAtLeast(values, index + 1, last);
   }
   return last;
 }
@@ -33,7 +44,7 @@ function lastOfKept(values: Float64Array, n: number): number {
  * Hoare's selection on a copy: O(length), and after too many unlucky rounds the rest is sorted, so
  * that no order of values is slow.
  */
-function selected(values: Float64Array, n: number): number {
+function selected(values: Counts, n: number): number {
   const copy = values.slice();
   const wanted = copy.length - n;
   let start = 0;

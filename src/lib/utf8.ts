@@ -1,4 +1,4 @@
-import { isUtf8 as isUtf8OfNode } from 'node:buffer';
+import { isAscii as isAsciiOfNode, isUtf8 as isUtf8OfNode } from 'node:buffer';
 
 /** Orders two well-formed strings by their UTF-8 bytes: negative, zero or positive. */
 export function compareUtf8(a: string, b: string): number {
@@ -28,4 +28,9 @@ function utf8Order(unit: number): number {
 
 export function isUtf8(bytes: Uint8Array): boolean {
   return isUtf8OfNode(bytes);
+}
+
+/** Whether every byte is below 128. */
+export function isAscii(bytes: Uint8Array): boolean {
+  return isAsciiOfNode(bytes);
 }

@@ -9,6 +9,7 @@
  * Merge     None.
  * Not       It does not count anything.
  */
+import type { Counts } from '../lib/counts.ts';
 import { compareUtf8 } from '../lib/utf8.ts';
 import type { ItemKey } from './item-key.ts';
 
@@ -36,7 +37,7 @@ export interface ListedItems {
   readonly byteLength: number;
   boundsOf(key: ItemKey): Bounds | undefined;
   /** All upper bounds, in no particular order; not to be changed. */
-  uppers(): Float64Array;
+  uppers(): Counts;
   /** Calls back for each item whose upper bound is at least `least`, in no particular order. */
   forEach(visit: VisitRow, least?: number): void;
 }

@@ -9,6 +9,8 @@
  * Merge     Counts of equal items add: add every row of one table to the other.
  * Not       No removal, no order, no limit of its own: the owner changes over to a sketch.
  */
+import type { Counts } from '../lib/counts.ts';
+import { nextAtLeast } from '../lib/nth-largest.ts';
 import { utf8Length } from '../lib/utf8.ts';
 import { ActorSet } from './actor-set.ts';
 import type { Bounds, ListedItems, VisitRow } from './candidate.ts';
@@ -71,7 +73,7 @@ export class ItemTable implements ListedItems {
     counts.set(item, Math.min((before ?? 0) + count, Number.MAX_SAFE_INTEGER));
   }
 
-  uppers(): Float64Array {
+  uppers(): Counts {
     if (this.#packed !== null) return this.#packed.uppers;
     const uppers = new Float64Array(this.#counts.size);
     let index = 0;
@@ -87,9 +89,11 @@ export class ItemTable implements ListedItems {
       }
       return;
     }
-    for (let index = 0; index < packed.size; index += 1) {
-      const count = packed.uppers[index]!;
-      if (count >= least) visit(packed.item(index), count, count);
+    const { size, uppers } = packed;
+    let index = nextAtLeast(uppers, 0, least);
+    while (index < size) {
+      visit(packed.item(index), uppers[index]!, uppers[index]!);
+      index = nextAtLeast(uppers, index + 1, least);
     }
   }
 

@@ -4,13 +4,14 @@
  * Paper     None: an offset table over the bytes, and binary search (Knuth, TAOCP 3, 6.2.1).
  * Params    None.
  * Guarantee The same rows, for ever: nothing changes them.
- * Memory    The bytes of the items and 12 to 20 bytes a row.
+ * Memory    The bytes of the items and 8 to 20 bytes a row.
  * Cost      reading: O(bytes). boundsOf: O(log rows), if the rows ascend by their items' bytes.
  * Merge     None: the owner unpacks the rows before it changes anything.
  * Not       No insertion, no order by count.
  */
 import { type ByteReader, ByteReadError, compareBytes } from '../lib/bytes.ts';
-import { isUtf8 } from '../lib/utf8.ts';
+import { type Counts, newCounts } from '../lib/counts.ts';
+import { isAscii, isUtf8 } from '../lib/utf8.ts';
 import type { Bounds } from './candidate.ts';
 import type { KeyedHash } from './hash.ts';
 
@@ -32,8 +33,8 @@ export class PackedRows {
   /** Whether the items ascend by their bytes; then no item occurs twice. */
   readonly isAscending: boolean;
   /** Row by row, like `lowers`; both are the same array where the two are always equal. */
-  readonly uppers: Float64Array;
-  readonly lowers: Float64Array;
+  readonly uppers: Counts;
+  readonly lowers: Counts;
   /** The items' bytes, one after the other. */
   readonly #texts: Buffer;
   /** Where each item starts, and the end of the last one. */
@@ -43,18 +44,21 @@ export class PackedRows {
    * Reads a table as it is stored, column by column: 4 bytes length of all items together, their
    * bytes, the length of each, upper bounds and, if `hasGaps`, upper - lower. The caller has
    * checked that the bytes can hold `size` rows. Throws ByteReadError, also for a count above
-   * `countMax`.
+   * `countMax`. The bytes may be kept: they must not change any more.
    */
   constructor(reader: ByteReader, size: number, countMax: number, format: RowsFormat) {
     this.size = size;
     const byteCount = reader.uint32();
-    this.#texts = Buffer.from(reader.raw(byteCount));
-    const lengths = new Uint32Array(size);
-    reader.varints(lengths, byteCount);
-    this.#starts = startsOf(lengths, this.#texts);
-    this.uppers = new Float64Array(size);
+    this.#texts = ownBytes(reader.raw(byteCount));
+    this.#starts = new Uint32Array(size + 1);
+    reader.varints(this.#starts.subarray(1), byteCount);
+    // Not in addUp: what follows a loop makes the engine give up its code for it, on a cold start.
+    if (addUp(this.#starts, this.#texts) !== byteCount) {
+      throw new ByteReadError('the items do not fit their lengths');
+    }
+    this.uppers = newCounts(size, countMax);
     reader.varints(this.uppers, countMax);
-    this.lowers = format.hasGaps ? readLowers(reader, this.uppers) : this.uppers;
+    this.lowers = format.hasGaps ? readLowers(reader, this.uppers, countMax) : this.uppers;
     this.isAscending = format.isAscending || ascend(this.#texts, this.#starts);
   }
 
@@ -65,7 +69,9 @@ export class PackedRows {
 
   get byteLength(): number {
     const lowers = this.lowers === this.uppers ? 0 : this.lowers.byteLength;
-    return this.#texts.length + this.#starts.byteLength + this.uppers.byteLength + lowers;
+    return (
+      this.#texts.buffer.byteLength + this.#starts.byteLength + this.uppers.byteLength + lowers
+    );
   }
 
   item(index: number): string {
@@ -97,22 +103,29 @@ export class PackedRows {
   }
 }
 
-/** All items are UTF-8 if together they are and none starts within a character. */
-function startsOf(lengths: Uint32Array, texts: Uint8Array): Uint32Array {
-  if (!isUtf8(texts)) throw new ByteReadError('an item is no text');
-  const starts = new Uint32Array(lengths.length + 1);
+/** A view where it is most of what it keeps in memory, else a copy. */
+function ownBytes(bytes: Uint8Array): Buffer {
+  return 2 * bytes.length >= bytes.buffer.byteLength
+    ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    : Buffer.from(bytes);
+}
+
+/**
+ * From the lengths of the items, each one place too far back, to where they start. All items are
+ * UTF-8 if together they are and none starts within a character.
+ */
+function addUp(starts: Uint32Array, texts: Uint8Array): number {
+  const isOfBytes = isAscii(texts);
+  if (!isOfBytes && !isUtf8(texts)) throw new ByteReadError('an item is no text');
   let start = 0;
-  for (let index = 0; index < lengths.length; index += 1) {
-    if ((texts[start]! & CONTINUATION_MASK) === CONTINUATION) {
+  for (let index = 1; index < starts.length; index += 1) {
+    if (!isOfBytes && (texts[start]! & CONTINUATION_MASK) === CONTINUATION) {
       throw new ByteReadError('an item is no text');
     }
+    start += starts[index]!;
     starts[index] = start;
-    start += lengths[index]!;
-    if (start > texts.length) throw new ByteReadError('an item is cut off');
   }
-  if (start !== texts.length) throw new ByteReadError('bytes of items are left over');
-  starts[lengths.length] = start;
-  return starts;
+  return start;
 }
 
 /**
@@ -143,12 +156,12 @@ function ascend(texts: Buffer, starts: Uint32Array): boolean {
   return true;
 }
 
-function readLowers(reader: ByteReader, uppers: Float64Array): Float64Array {
-  const lowers = new Float64Array(uppers.length);
-  reader.varints(lowers, Number.MAX_SAFE_INTEGER);
+function readLowers(reader: ByteReader, uppers: Counts, countMax: number): Counts {
+  const lowers = newCounts(uppers.length, countMax);
+  reader.varints(lowers, countMax);
   for (let index = 0; index < uppers.length; index += 1) {
+    if (lowers[index]! > uppers[index]!) throw new ByteReadError('a lower bound is below 0');
     lowers[index] = uppers[index]! - lowers[index]!;
-    if (lowers[index]! < 0) throw new ByteReadError('a lower bound is below 0');
   }
   return lowers;
 }

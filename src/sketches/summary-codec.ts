@@ -28,10 +28,11 @@
  */
 import { crc32 } from 'node:zlib';
 import { ByteReadError, ByteReader, ByteWriter } from '../lib/bytes.ts';
+import { newCounts } from '../lib/counts.ts';
 import { compareUtf8 } from '../lib/utf8.ts';
 import { ActorSet } from './actor-set.ts';
 import type { Candidate, ListedItems } from './candidate.ts';
-import { type Cells, CountMin, isCountMinShape } from './count-min.ts';
+import { CountMin, isCountMinShape } from './count-min.ts';
 import { HyperLogLog } from './hyperloglog.ts';
 import { ItemSketch } from './item-sketch.ts';
 import { ItemTable } from './item-table.ts';
@@ -62,7 +63,6 @@ const BYTES_PER_ACTOR = 8;
 const TABLE_ROW_BYTES_MIN = 2;
 const CANDIDATE_BYTES_MIN = 3;
 const CANDIDATES_MAX = 1_000_000;
-const TWO_POW_32 = 2 ** 32;
 
 /** The canonical bytes: equal for equal summaries. */
 export function encodeSummary(summary: Summary): Uint8Array {
@@ -76,7 +76,8 @@ export function encodeSummaryUnordered(summary: Summary): Uint8Array {
 
 /**
  * Reads what either encoder wrote. Lengths are checked before anything is allocated; throws only
- * SketchDecodeError: damaged bytes, an unknown version or section, another hash key.
+ * SketchDecodeError: damaged bytes, an unknown version or section, another hash key. The summary
+ * may keep the bytes: they must not change any more.
  */
 export function decodeSummary(bytes: Uint8Array, context: SummaryContext): Summary {
   try {
@@ -284,7 +285,7 @@ function readItemSketch(payload: ByteReader, total: number, context: SummaryCont
 function readCells(payload: ByteReader, width: number, depth: number, total: number): CountMin {
   const length = width * depth;
   if (payload.remaining < length) fail('cells are missing');
-  const cells: Cells = total < TWO_POW_32 ? new Uint32Array(length) : new Float64Array(length);
+  const cells = newCounts(length, total);
   payload.varints(cells, total);
   return new CountMin({ width, depth }, cells, total);
 }

@@ -14,6 +14,7 @@
  * Merge     By offering the rows of one to the other, after the counts of equal items were added.
  * Not       Counts of an item must not fall. It does not count: item-sketch.ts does.
  */
+import type { Counts } from '../lib/counts.ts';
 import { assert } from '../lib/assert.ts';
 import {
   type Bounds,
@@ -103,7 +104,7 @@ export class TopK implements ListedItems {
     this.#siftUp(node);
   }
 
-  uppers(): Float64Array {
+  uppers(): Counts {
     return this.#packed?.uppers ?? Float64Array.from(this.#heap, ({ upper }) => upper);
   }
 

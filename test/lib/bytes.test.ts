@@ -98,10 +98,13 @@ describe('varints', () => {
     },
   );
 
-  it('refuses many at once when the last ones are missing', () => {
-    const reader = new ByteReader(Uint8Array.of(1, 2, 3));
-    expect(() => reader.varints(new Uint32Array(4), 10)).toThrow(ByteReadError);
-  });
+  it.each([10, MAX_SAFE_INTEGER])(
+    'refuses many at once, up to %i, when the last ones are missing',
+    (max) => {
+      const reader = new ByteReader(Uint8Array.of(1, 2, 3));
+      expect(() => reader.varints(new Uint32Array(4), max)).toThrow(ByteReadError);
+    },
+  );
 });
 
 describe('ByteWriter and ByteReader', () => {

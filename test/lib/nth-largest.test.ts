@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { AssertionFailure } from '../../src/lib/assert.ts';
-import { nthLargest } from '../../src/lib/nth-largest.ts';
+import type { Counts } from '../../src/lib/counts.ts';
+import { nextAtLeast, nthLargest } from '../../src/lib/nth-largest.ts';
 
-function bySorting(values: Float64Array, n: number): number {
+function bySorting(values: Counts, n: number): number {
   return values.toSorted()[values.length - n] ?? Number.NaN;
 }
 
@@ -19,6 +20,26 @@ it('selects what sorting would give, for every place', () => {
       const n = 1 + (number % values.length);
       expect(nthLargest(values, n)).toBe(bySorting(values, n));
       expect(values).toEqual(before);
+    }),
+  );
+});
+
+it('selects among numbers of 32 bits as among others', () => {
+  fc.assert(
+    fc.property(fc.uint32Array({ minLength: 1, maxLength: 200 }), fc.nat(), (values, number) => {
+      const n = 1 + (number % values.length);
+      expect(nthLargest(values, n)).toBe(bySorting(values, n));
+    }),
+  );
+});
+
+it('finds the next value that is large enough', () => {
+  fc.assert(
+    fc.property(lists, fc.nat(400), fc.nat(8), (values, start, least) => {
+      const found = values.findIndex((value, index) => index >= start && value >= least);
+      expect(nextAtLeast(values, start, least)).toBe(
+        found < 0 ? Math.max(start, values.length) : found,
+      );
     }),
   );
 });

@@ -380,7 +380,11 @@ describe('decoding damaged bytes of a HyperLogLog', () => {
     ['dense bytes with a tail', Uint8Array.of(...dense, 0), /12305 bytes/],
     ['sparse bytes called dense', changed(sparse, ENCODING_OFFSET, 0), /dense with/],
     ['dense bytes called sparse', changed(dense, ENCODING_OFFSET, 1), /registers/],
-    ['a register above 51', changed(dense, HEADER_BYTES, 52), /register 0 holds 52/],
+    // Four registers of 6 bits in three bytes, each in its turn.
+    ['a first register above 51', changed(dense, HEADER_BYTES, 52), /above 51/],
+    ['a second register above 51', changed(dense, HEADER_BYTES + 1, 13), /above 51/],
+    ['a third register above 51', changed(dense, HEADER_BYTES + 2, 3), /above 51/],
+    ['a fourth register above 51', changed(dense, HEADER_BYTES + 2, 52 << 2), /above 51/],
     ['no registers', sparseWith(), /0 registers/],
     ['a register too few', sparseWith(0x7f, 0xfe), /16383 registers/],
     ['a register too many by ZERO', sparseWith(0x7f, 0xff, 0x00), /more than/],
