@@ -28,8 +28,12 @@ const Z_95 = 1.96;
 const HEAD_FACTOR = 2;
 /** How many: what is on top overall is mostly on top in each of them. */
 const HEAD_SUMMARIES = 8;
+/** What is guessed from them is taken for so much: of a bit too much no harm comes. */
+const GUESS_FACTOR = 0.75;
 /** Looking an item up takes about as long as going through so many. */
 const LOOK_UP_COST = 3;
+/** Of more rows than this part of all the search gains nothing. */
+const NOTED_SHARE_MAX = 0.25;
 /** Keeps sums of shares at or below their whole whatever floating point rounds. */
 const ROUNDING_SLACK = 1 - 1e-9;
 
@@ -46,6 +50,16 @@ export interface DistinctOfView {
   /** Relative; 0 when exact. */
   readonly standardError: number;
   readonly exact: boolean;
+}
+
+/** An item's bounds, summed over those summaries where they are large. */
+interface Notes {
+  upper: number;
+  lower: number;
+  /** The largest `spare` of which the item reaches its share in one of them. */
+  peak: number;
+  /** Their indexes, ascending. */
+  readonly seenIn: number[];
 }
 
 interface Listing {
@@ -149,6 +163,10 @@ export class SummaryView {
     };
   }
 
+  get #totalOfAll(): number {
+    return sum(this.summaries, (summary) => summary.total);
+  }
+
   /** No item that no summary lists has occurred more often. */
   get #cutSum(): number {
     return sum(this.summaries, (summary) => summary.cut);
@@ -160,7 +178,8 @@ export class SummaryView {
    *
    * An item whose upper bounds sum up to `least` or more reaches the share of `least` in some
    * summary, however the shares are chosen. Here a share is the cut-off, so that the summary lists
-   * whatever reaches it, and a part of what remains in proportion to the summary's total.
+   * whatever reaches it, and a part of what remains (`spare`) in proportion to the summary's total.
+   * So all summaries are gone through once, with shares that are guessed a little too small.
    */
   #contenders(n: number): Candidate[] | null {
     const cutSum = this.#cutSum;
@@ -168,36 +187,82 @@ export class SummaryView {
     const isTooMany = (items: number): boolean =>
       items * this.summaries.length * LOOK_UP_COST > listedCount;
     if (isTooMany(n)) return null;
-    const bounds = new Map<string, Bounds>();
-    for (const item of this.#heads(n)) bounds.set(item, this.countOf(item));
-    // A number that the n-th largest upper bound of all items reaches.
-    const least = nthLargestOr0(
-      Float64Array.from(bounds.values(), ({ upper }) => upper),
-      n,
-    );
-    if (least <= cutSum) return null;
-    const spare = (least - cutSum) * ROUNDING_SLACK;
-    const total = sum(this.summaries, (summary) => summary.total);
-    const items = new Set<string>();
-    for (const { listed, cut, total: share } of this.summaries) {
-      listed.forEach((item) => items.add(item), cut + spare * (share / total));
-      if (isTooMany(items.size)) return null;
-    }
-    return Array.from(items, (item) => ({ item, ...(bounds.get(item) ?? this.countOf(item)) }));
+    let noted: Map<string, Notes> | null;
+    let guess: number;
+    let spare = (this.#guessedLeast(n) - cutSum) * GUESS_FACTOR;
+    do {
+      if (spare <= 0) return null;
+      guess = spare;
+      noted = this.#noteAbove(guess, listedCount * NOTED_SHARE_MAX);
+      if (noted === null) return null;
+      const uppers = Float64Array.from(noted.values(), ({ upper }) => upper);
+      // The n-th largest upper bound of all items is at least that of what was noted.
+      spare = (nthLargestOr0(uppers, n) - cutSum) * ROUNDING_SLACK;
+    } while (spare < guess);
+    const contenders = [...noted].filter(([, { peak }]) => peak >= spare);
+    if (isTooMany(contenders.length)) return null;
+    return contenders.map(([item, notes]) => this.#completed(item, notes));
   }
 
-  /** The first items of summaries that are spread over all of them. */
-  #heads(n: number): Set<string> {
+  /** About the n-th largest upper bound: from the first items of some summaries. */
+  #guessedLeast(n: number): number {
     const headSize = HEAD_FACTOR * n;
     const step = Math.ceil(this.summaries.length / HEAD_SUMMARIES);
-    const items = new Set<string>();
-    for (let index = 0; index < this.summaries.length; index += step) {
-      const { listed } = this.summaries[index]!;
+    const sample = this.summaries.filter((_, index) => index % step === 0);
+    const sums = new Map<string, number>();
+    for (const { listed } of sample) {
       // Only items above the first left out: of many equal counts none stands out.
       const least = listed.size > headSize ? nthLargest(listed.uppers(), headSize + 1) + 1 : 0;
-      listed.forEach((item) => items.add(item), least);
+      listed.forEach((item, upper) => sums.set(item, (sums.get(item) ?? 0) + upper), least);
     }
-    return items;
+    const share = sum(sample, (summary) => summary.total) / this.#totalOfAll;
+    return nthLargestOr0(Float64Array.from(sums.values()), n) / share;
+  }
+
+  /**
+   * What reaches its share of `spare` beyond the cut-off, in each summary where it does; null when
+   * there are more than `rowsMax` such rows.
+   */
+  #noteAbove(spare: number, rowsMax: number): Map<string, Notes> | null {
+    const noted = new Map<string, Notes>();
+    const total = this.#totalOfAll;
+    let rowCount = 0;
+    for (const [index, { listed, cut, total: share }] of this.summaries.entries()) {
+      if (share === 0) continue;
+      const scale = total / share;
+      const note = (item: string, upper: number, lower: number): void => {
+        const peak = (upper - cut) * scale;
+        rowCount += 1;
+        const notes = noted.get(item);
+        if (notes === undefined) {
+          noted.set(item, { upper, lower, peak, seenIn: [index] });
+          return;
+        }
+        notes.upper += upper;
+        notes.lower += lower;
+        notes.peak = Math.max(notes.peak, peak);
+        notes.seenIn.push(index);
+      };
+      listed.forEach(note, cut + (spare * ROUNDING_SLACK) / scale);
+      if (rowCount > rowsMax) return null;
+    }
+    return noted;
+  }
+
+  /** With the other summaries looked up. */
+  #completed(item: string, { upper, lower, seenIn }: Notes): Candidate {
+    const key = new ItemKey(item, this.#hash);
+    let next = 0;
+    for (const [index, summary] of this.summaries.entries()) {
+      if (seenIn[next] === index) {
+        next += 1;
+        continue;
+      }
+      const bounds = summary.boundsOf(key);
+      upper += bounds.upper;
+      lower += bounds.lower;
+    }
+    return { item, lower: bounded(lower), upper: bounded(upper) };
   }
 
   /** All items that can be among the n with the largest upper bounds, by way of all listed ones. */

@@ -195,6 +195,24 @@ describe('the top of a view', () => {
     );
   });
 
+  it('finds what is spread evenly when what the search looks at first is not', () => {
+    // Every second summary is looked at first: what is on top there is nowhere else.
+    const summaries = Array.from({ length: 16 }, (_, index) => {
+      const summary = new Summary(closedContext);
+      for (let item = 0; item < 20; item += 1) {
+        const name = index % 2 === 0 ? `often ${item}` : `once ${index} ${item}`;
+        summary.add(name, 1_000 + item);
+      }
+      for (let item = 0; item < 5; item += 1) summary.add(`even ${item}`, 520);
+      for (let item = 0; item < 400; item += 1) summary.add(`rare ${index} ${item}`, 1);
+      return summary;
+    });
+    const view = viewOf(...summaries);
+    const { rows } = view.top(5);
+    expect(rows.map(({ item }) => item)).toEqual([0, 1, 2, 3, 4].map((item) => `even ${item}`));
+    expect(view.top(10)).toEqual(simpleTop(view, 10));
+  });
+
   it('does not depend on the order of the summaries', () => {
     fc.assert(
       fc.property(buckets, fc.integer({ min: 1, max: 12 }), (list, k) => {
