@@ -38,6 +38,9 @@ export const COMPACT_STREAMS_MAX = 64;
 /** A read is begun anew so often when it is overtaken by writes. */
 export const READ_ATTEMPTS_MAX = 8;
 
+/** So many summaries or parts are asked for at once, and decoded while the next ones come. */
+export const READ_SLICE = 8;
+
 /** An answer further behind than this says so. */
 export const LAGGING_MS = 5_000;
 

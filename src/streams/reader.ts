@@ -11,7 +11,7 @@ import { SketchDecodeError } from '../sketches/sketch-decode-error.ts';
 import type { Summary, SummaryContext } from '../sketches/summary.ts';
 import { decodeSummary } from '../sketches/summary-codec.ts';
 import { type Bucket, bucketEndMs, bucketName } from './buckets.ts';
-import { LAGGING_MS, READ_ATTEMPTS_MAX } from './limits.ts';
+import { LAGGING_MS, READ_ATTEMPTS_MAX, READ_SLICE } from './limits.ts';
 import type { PartRef, StoredSummary, StreamIndex, StreamStore } from './store-port.ts';
 import type { CoveredSpan } from './window.ts';
 
@@ -140,22 +140,6 @@ export class StreamReader {
     const open = partsWithin(index.parts, buckets);
     const lackedClosed = this.#takeCached(closed, found);
     const lackedOpen = this.#takeCached(open, found);
-    const [stored, blobs] = await Promise.all([
-      lackedClosed.length === 0
-        ? []
-        : store.readSummaries(
-            partition,
-            stream,
-            lackedClosed.map(({ bucket }) => bucket),
-          ),
-      lackedOpen.length === 0
-        ? []
-        : store.readParts(
-            partition,
-            stream,
-            lackedOpen.map(({ tag }) => tag),
-          ),
-    ]);
     const { closedContext, partContext } = this.#options;
     let overtaken = false;
     const take = (wanted: Wanted, read: StoredSummary | null, context: SummaryContext): void => {
@@ -167,13 +151,29 @@ export class StreamReader {
       if (summary !== null) found.push({ bucket: wanted.bucket, summary });
       else missing.add(missingName(partition, wanted.bucket));
     };
-    for (const [at, wanted] of lackedClosed.entries()) {
-      take(wanted, stored[at] ?? null, closedContext);
-    }
-    for (const [at, wanted] of lackedOpen.entries()) {
-      const blob = blobs[at] ?? null;
-      take(wanted, blob === null ? null : { tag: wanted.tag, blob }, partContext);
-    }
+    await Promise.all([
+      inSlices(
+        lackedClosed,
+        (slice) =>
+          store.readSummaries(
+            partition,
+            stream,
+            slice.map(({ bucket }) => bucket),
+          ),
+        (wanted, stored) => take(wanted, stored, closedContext),
+      ),
+      inSlices(
+        lackedOpen,
+        (slice) =>
+          store.readParts(
+            partition,
+            stream,
+            slice.map(({ tag }) => tag),
+          ),
+        ({ bucket, tag }, blob) =>
+          take({ bucket, tag }, blob === null ? null : { tag, blob }, partContext),
+      ),
+    ]);
     if (overtaken) return null;
     for (const { bucket, summary } of found) {
       if (summary.incomplete) missing.add(missingName(partition, bucket));
@@ -200,6 +200,27 @@ export class StreamReader {
     } catch (error) {
       if (error instanceof SketchDecodeError) return null;
       throw error;
+    }
+  }
+}
+
+/**
+ * Reads a slice at a time, and asks for the next one before it uses what came: so the store works
+ * while this process decodes.
+ */
+async function inSlices<Asked, Read>(
+  wanted: readonly Asked[],
+  read: (slice: readonly Asked[]) => Promise<readonly (Read | null)[]>,
+  use: (asked: Asked, found: Read | null) => void,
+): Promise<void> {
+  const readFrom = (start: number): Promise<readonly (Read | null)[]> =>
+    start < wanted.length ? read(wanted.slice(start, start + READ_SLICE)) : Promise.resolve([]);
+  let coming = readFrom(0);
+  for (let start = 0; start < wanted.length; start += READ_SLICE) {
+    const found = await coming;
+    coming = readFrom(start + READ_SLICE);
+    for (const [at, asked] of wanted.slice(start, start + READ_SLICE).entries()) {
+      use(asked, found[at] ?? null);
     }
   }
 }

@@ -227,16 +227,17 @@ export class RedisStreamStore implements StreamStore {
       return [];
     }
     const { record } = keys.stream(stream);
-    const generation = await this.#ownKeys(
+    const readGeneration = this.#ownKeys(
       stream,
       this.#connection.reads.send(keys.slot, (node) => node.hget(record, 'generation')),
     );
     // MGET gives null for a key of another type, so that it does not take the others down.
-    const values = await readInChunks(buckets, (chunk) =>
+    const readValues = readInChunks(buckets, (chunk) =>
       this.#connection.reads.send(keys.slot, (node) =>
         node.mgetBuffer(...chunk.map((bucket) => keys.summary(stream, bucket))),
       ),
     );
+    const [generation, values] = await Promise.all([readGeneration, readValues]);
     return values.map((value) => decodeSummary(value, generation ?? FIRST_GENERATION));
   }
 
