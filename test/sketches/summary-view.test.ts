@@ -204,7 +204,7 @@ describe('the top of a view', () => {
         summary.add(name, 1_000 + item);
       }
       for (let item = 0; item < 5; item += 1) summary.add(`even ${item}`, 520);
-      for (let item = 0; item < 400; item += 1) summary.add(`rare ${index} ${item}`, 1);
+      for (let item = 0; item < 1_000; item += 1) summary.add(`rare ${index} ${item}`, 1);
       return summary;
     });
     const view = viewOf(...summaries);
