@@ -90,6 +90,15 @@ export interface Movement {
   readonly isNew: boolean;
 }
 
+/** The window that rows were compared with. */
+export interface ComparedWindow {
+  readonly fromMs: number;
+  /** Exclusive. */
+  readonly toMs: number;
+  /** False where it is kept only in part, or not all of it could be read: no row is new then. */
+  readonly complete: boolean;
+}
+
 /** `previousRank` and `isNew` only when movement was asked for. */
 export interface TopRow extends CountBounds, Partial<Movement> {
   /** 1-based, in the whole ranking; order is the measure descending, then the item's bytes. */
@@ -124,12 +133,8 @@ export interface TopAnswer extends WindowFacts {
   readonly halfLifeMs: number | null;
   /** By actors: relative error of an estimate, the largest of the rows; 0 when all are exact. */
   readonly standardError?: number;
-  /** With movement: the window compared with; `complete` false: it is kept only in part. */
-  readonly previous?: {
-    readonly fromMs: number;
-    readonly toMs: number;
-    readonly complete: boolean;
-  };
+  /** With movement. */
+  readonly previous?: ComparedWindow;
 }
 
 /** A number of different actors. */
@@ -290,7 +295,7 @@ export interface TrendingAnswer extends WindowFacts {
   readonly minSupport: number;
   /** Nor one with a score below this. */
   readonly threshold: number;
-  readonly previous?: TopAnswer['previous'];
+  readonly previous?: ComparedWindow;
 }
 
 /** What would be shown but waits for a decision of the moderators. */

@@ -1,7 +1,17 @@
 /** What a stream can be asked. What is left out or undefined takes the default that is named. */
-import type { RankedBy, SetOperation } from '../answers.ts';
+import type {
+  DistinctAnswer,
+  DistinctByAnswer,
+  ItemDistinctAnswer,
+  ItemsAnswer,
+  RankedBy,
+  SeriesAnswer,
+  SetOperation,
+  TopAnswer,
+  TrendingAnswer,
+} from '../answers.ts';
 import type { Segment } from '../shares.ts';
-import type { WindowRequest } from '../window.ts';
+import type { WindowError, WindowRequest } from '../window.ts';
 
 /** Part of every question. */
 export interface WindowQuestion {
@@ -101,6 +111,16 @@ export type Question =
   | ({ readonly type: 'series' } & SeriesQuestion)
   | ({ readonly type: 'trending' } & TrendingQuestion);
 
+/** The answer to a `Question` of the same type. */
+export type QuestionAnswer =
+  | { readonly type: 'top'; readonly answer: TopAnswer }
+  | { readonly type: 'distinct'; readonly answer: DistinctAnswer }
+  | { readonly type: 'distinct_by'; readonly answer: DistinctByAnswer }
+  | { readonly type: 'items'; readonly answer: ItemsAnswer }
+  | { readonly type: 'item_distinct'; readonly answer: ItemDistinctAnswer }
+  | { readonly type: 'series'; readonly answer: SeriesAnswer }
+  | { readonly type: 'trending'; readonly answer: TrendingAnswer };
+
 /** A question that a stream cannot answer as it was put; `parameter` is the field at fault. */
 export class QuestionError extends Error {
   override readonly name = 'QuestionError';
@@ -111,5 +131,19 @@ export class QuestionError extends Error {
     super(message);
     this.code = code;
     this.parameter = parameter;
+  }
+}
+
+/** One of several questions was refused, and with it all of them. */
+export class QuestionRefusedError extends Error {
+  override readonly name = 'QuestionRefusedError';
+  /** 0-based, where it stands among them. */
+  readonly index: number;
+  readonly reason: QuestionError | WindowError;
+
+  constructor(index: number, reason: QuestionError | WindowError) {
+    super(reason.message);
+    this.index = index;
+    this.reason = reason;
   }
 }
