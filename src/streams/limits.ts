@@ -49,3 +49,30 @@ export const SERIES_POINTS_MAX = 1_500;
 
 /** Rejected events that an answer names, and that are remembered with a client's key. */
 export const REJECTED_LISTED_MAX = 100;
+
+/** Dimensions that a stream may keep, and values of one and of all of them together. */
+export const DIMENSIONS_MAX = 8;
+export const DIMENSION_VALUES_MAX = 200;
+export const DIMENSION_VALUES_DEFAULT = 50;
+export const STREAM_VALUES_MAX = 400;
+/** Bytes of a dimension's value. */
+export const VALUE_BYTES_MAX = 128;
+
+/** What a list of the moderation holds at most: its document is read and written as a whole. */
+export const LISTED_ITEMS_MAX = 10_000;
+export const LISTED_PREFIXES_MAX = 1_000;
+export const LIST_BYTES_MAX = MIB;
+/** Changes of the moderation that are remembered with who made them. */
+export const MODERATION_AUDIT_MAX = 1_000;
+
+/** A process knows the settings of all streams as they were at most so long ago. */
+export const REGISTRY_FRESH_MS = 500;
+/** A change of settings holds everywhere after so long, with clocks that differ a little. */
+export const REGISTRY_SETTLE_MS = 2_000;
+/** A store that is gone is waited for so long; then what was known last goes on to hold. */
+export const REGISTRY_WAIT_MS = 500;
+/** Documents are read and written so many at once, and so many bytes. */
+export const REGISTRY_SLICE = 256;
+export const REGISTRY_SLICE_BYTES = 4 * MIB;
+/** A change that others overtake is begun anew so often. */
+export const REGISTRY_ATTEMPTS_MAX = 16;

@@ -1,0 +1,42 @@
+/**
+ * The port of the registry: one small document for each stream, all in one atomic place. A document
+ * is replaced only where it is still the one that was read (its tag says so), so that no change is
+ * lost and no two processes decide differently.
+ *
+ * Every method may reject with StoreUnavailableError; `putDocuments` also with OutcomeUnknownError.
+ */
+import type { Tag } from '../lib/random-tag.ts';
+
+export interface StoredDocument {
+  readonly tag: Tag;
+  readonly text: string;
+}
+
+export interface DocumentPut {
+  readonly stream: string;
+  /** Of the document that must be there now; null: there must be none. */
+  readonly expectedTag: Tag | null;
+  /** New and random: it tells a repetition of this very put from everything else. */
+  readonly tag: Tag;
+  /** Null: the document goes. */
+  readonly text: string | null;
+}
+
+export type PutOutcome =
+  /** Now, or since an earlier repetition of the same put. */
+  | 'applied'
+  /** Another document is there, or none; nothing was done. */
+  | 'conflict'
+  /** There are too many documents for one more; nothing was done. */
+  | 'full';
+
+export interface RegistryStore {
+  /** Changes with every put that is applied, and whenever the store goes back to an older state. */
+  readRevision(): Promise<string>;
+  /** Of every document. */
+  readTags(): Promise<ReadonlyMap<string, Tag>>;
+  /** In the order asked for; null where there is none. */
+  readDocuments(streams: readonly string[]): Promise<(StoredDocument | null)[]>;
+  /** Applies each or not, all in one step; of different streams. */
+  putDocuments(puts: readonly DocumentPut[], maxDocuments: number): Promise<PutOutcome[]>;
+}
