@@ -47,6 +47,17 @@ export const LAGGING_MS = 5_000;
 /** Points of one series. */
 export const SERIES_POINTS_MAX = 1_500;
 
+/** Rows of a ranking that can be left out before the first one shown. */
+export const TOP_OFFSET_MAX = 10_000;
+/** Rows that keep their rank of the window before; beyond it a row has none. */
+export const PREVIOUS_RANKS_MAX = 500;
+/** Streams whose actors are united in one answer. */
+export const SET_STREAMS_MAX = 8;
+/** Questions that are answered together. */
+export const QUESTIONS_MAX = 20;
+/** Summaries that an explanation lists. */
+export const EXPLAINED_SUMMARIES_MAX = 2_000;
+
 /** Rejected events that an answer names, and that are remembered with a client's key. */
 export const REJECTED_LISTED_MAX = 100;
 
