@@ -349,17 +349,15 @@ export class StreamRegistry {
     const { store, tags, maxStreams } = this.#options;
     const outcomes: PutOutcome[] = [];
     for (const slice of slicesOf(changes, tags)) {
-      try {
-        outcomes.push(...(await store.putDocuments(slice, maxStreams)));
-      } catch (error) {
+      const decided = await store.putDocuments(slice, maxStreams).catch((error: unknown) => {
+        // Perhaps it was applied: the copy is looked after before anybody relies on it.
         this.#checkedAtMs = Number.NEGATIVE_INFINITY;
         throw error;
+      });
+      for (const [index, { stream, tag, text }] of slice.entries()) {
+        if (decided[index] === 'applied') this.#take(stream, text === null ? null : { tag, text });
       }
-      for (const { stream, tag, text } of slice) {
-        const index =
-          outcomes.length - slice.length + slice.findIndex((put) => put.stream === stream);
-        if (outcomes[index] === 'applied') this.#take(stream, text === null ? null : { tag, text });
-      }
+      outcomes.push(...decided);
     }
     return outcomes;
   }

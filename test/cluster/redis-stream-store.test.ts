@@ -3,9 +3,11 @@ import { OutcomeUnknownError, StoreUnavailableError } from '../../src/lib/store-
 import { connectRedis, type RedisConnection } from '../../src/store/redis/connection.ts';
 import { claimDeployment } from '../../src/store/redis/deployment.ts';
 import { slotOfHashTag } from '../../src/store/redis/hash-slot.ts';
-import { deploymentKeys } from '../../src/store/redis/keys.ts';
+import { deploymentKeys, registryKeys } from '../../src/store/redis/keys.ts';
+import { RedisRegistryStore } from '../../src/store/redis/redis-registry-store.ts';
 import { RedisRefusedError } from '../../src/store/redis/redis-refused-error.ts';
 import { newTag, requestOf } from '../contract/harness.ts';
+import { describeRegistryStore } from '../contract/registry-store.contract.ts';
 import { describeStreamStore } from '../contract/stream-store.contract.ts';
 import { openOn } from '../store/redis/redis-harness.ts';
 import { type RedisCluster, startCluster } from '../support/redis-cluster.ts';
@@ -47,6 +49,14 @@ describe('three primaries', () => {
   });
 
   describeStreamStore({ open: async (limits) => openOn(connection, limits) });
+
+  let registryCount = 0;
+  describeRegistryStore({
+    open: async () => {
+      registryCount += 1;
+      return new RedisRegistryStore(connection, registryKeys(`registry${registryCount}`), null);
+    },
+  });
 
   test('a slot that is moved during writes loses nothing and doubles nothing', async () => {
     const open = openOn(connection);

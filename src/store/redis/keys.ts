@@ -85,6 +85,28 @@ export const deploymentKeys = {
   fence: keyOf(DEPLOYMENT_TAG, 'fence'),
 } as const;
 
+/** All in one slot: the deployment's own, unless another hash tag is given. */
+export interface RegistryKeys {
+  readonly slot: number;
+  /** String: another one after every change of a document. */
+  readonly revision: RedisKey;
+  /** Hash: name of a stream -> tag of its document. */
+  readonly tags: RedisKey;
+  /** Hash: name of a stream -> tag and text of its document. */
+  readonly documents: RedisKey;
+  readonly fence: RedisKey;
+}
+
+export function registryKeys(tag: string = DEPLOYMENT_TAG): RegistryKeys {
+  return {
+    slot: slotOfHashTag(tag),
+    revision: keyOf(tag, 'registry:revision'),
+    tags: keyOf(tag, 'registry:tags'),
+    documents: keyOf(tag, 'registry:documents'),
+    fence: keyOf(tag, 'fence'),
+  };
+}
+
 function keyOf(tag: string, rest: string): RedisKey {
   return `{${tag}}:${rest}` as RedisKey;
 }

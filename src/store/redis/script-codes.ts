@@ -1,3 +1,4 @@
+import type { PutOutcome } from '../../streams/registry-port.ts';
 import type { AppendOutcome, CommitOutcome } from '../../streams/store-port.ts';
 import { unexpectedReply } from './replies.ts';
 
@@ -18,6 +19,9 @@ export const INDEX_BROKEN = -1;
 
 /** What `delete-stream.lua` returns. */
 export const STREAM_DELETED = 0;
+
+/** What `put-documents.lua` returns for a put. */
+const PUT_CODES = { applied: 1, conflict: -1, full: -2 } as const;
 
 export function appendOutcome(code: unknown, answer: string): AppendOutcome {
   switch (code) {
@@ -44,5 +48,18 @@ export function commitOutcome(code: unknown): CommitOutcome {
       return 'conflict';
     default:
       throw unexpectedReply('commit', code);
+  }
+}
+
+export function putOutcome(code: unknown): PutOutcome {
+  switch (code) {
+    case PUT_CODES.applied:
+      return 'applied';
+    case PUT_CODES.conflict:
+      return 'conflict';
+    case PUT_CODES.full:
+      return 'full';
+    default:
+      throw unexpectedReply('put-documents', code);
   }
 }

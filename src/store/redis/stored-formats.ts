@@ -6,6 +6,7 @@ import { assert } from '../../lib/assert.ts';
 import { BrokenStreamError } from '../../lib/store-errors.ts';
 import type { Tag } from '../../lib/random-tag.ts';
 import { LEVELS } from '../../streams/buckets.ts';
+import type { StoredDocument } from '../../streams/registry-port.ts';
 import {
   type AppendRequest,
   FIRST_GENERATION,
@@ -52,6 +53,12 @@ export function summaryTagOf(head: string, generation: Generation): Tag | null |
     return 'broken';
   }
   return head.slice(TAG_LENGTH) === padGeneration(generation) ? head.slice(0, TAG_LENGTH) : null;
+}
+
+/** A document of the registry: its tag (16 characters), then its text; null where there is none. */
+export function decodeDocument(value: string | null): StoredDocument | null {
+  if (value === null) return null;
+  return { tag: value.slice(0, TAG_LENGTH), text: value.slice(TAG_LENGTH) };
 }
 
 /** `<level>:<startMs>:<bytes>:<foldedAtMs>` */

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { OutcomeUnknownError, StoreUnavailableError } from '../../../src/lib/store-errors.ts';
+import { connectRedis, type RedisConnection } from '../../../src/store/redis/connection.ts';
+import { registryKeys } from '../../../src/store/redis/keys.ts';
+import { RedisRegistryStore } from '../../../src/store/redis/redis-registry-store.ts';
+import { newTag } from '../../contract/harness.ts';
+import { describeRegistryStore } from '../../contract/registry-store.contract.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+
+let server: RedisServer;
+let connection: RedisConnection;
+let openedCount = 0;
+
+beforeAll(async () => {
+  server = await startRedis();
+  connection = await connectRedis(server.url);
+});
+
+afterAll(async () => {
+  connection?.close();
+  await server?.stop();
+});
+
+function freshKeys() {
+  openedCount += 1;
+  return registryKeys(`registry${openedCount}`);
+}
+
+describeRegistryStore({ open: async () => new RedisRegistryStore(connection, freshKeys(), null) });
+
+const put = { stream: 'a', expectedTag: null, tag: newTag(), text: '{}' };
+
+test.each(['revision', 'tags', 'documents'] as const)(
+  'a %s that holds something else fails before anything is written',
+  async (which) => {
+    const keys = freshKeys();
+    const store = new RedisRegistryStore(connection, keys, null);
+    await server.cli('LPUSH', keys[which], 'x');
+    await expect(store.putDocuments([put], 10)).rejects.toThrow(StoreUnavailableError);
+    const others = [keys.revision, keys.tags, keys.documents].filter((key) => key !== keys[which]);
+    expect((await server.cli('EXISTS', ...others)).trim()).toBe('0');
+  },
+);
+
+test('a put that too few replicas have is of unknown outcome, and may be repeated', async () => {
+  const keys = freshKeys();
+  const store = new RedisRegistryStore(connection, keys, { replicas: 1, timeoutMs: 50 });
+  await expect(store.putDocuments([put], 10)).rejects.toThrow(OutcomeUnknownError);
+  expect((await server.cli('EXISTS', keys.fence)).trim()).toBe('1');
+  const known = new RedisRegistryStore(connection, keys, null);
+  expect(await known.putDocuments([put], 10)).toEqual(['applied']);
+  expect(await known.readDocuments(['a'])).toEqual([{ tag: put.tag, text: put.text }]);
+});
