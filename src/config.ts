@@ -33,6 +33,7 @@ export interface Config {
   readonly maxBodyBytesInFlight: number;
   readonly retention: Retention;
   readonly maxFutureMs: number;
+  readonly maxStreams: number;
   readonly idempotencyTtlMs: number;
   readonly serverIdTtlMs: number;
   readonly maxRememberedIds: number;
@@ -181,6 +182,11 @@ export const SETTINGS = {
     '60',
     'How far ahead of the clock the time of an event may be.',
   ),
+  TALLY_MAX_STREAMS: setting(
+    whole(1, 100_000),
+    '10000',
+    'Streams that may have events, settings or lists; beyond it `too_many_streams`.',
+  ),
   TALLY_IDEMPOTENCY_TTL_SECONDS: setting(
     whole(1, 7 * 86_400, SECOND_MS),
     '86400',
@@ -327,6 +333,7 @@ function toConfig(values: Values): Config {
       hour: values.TALLY_HOUR_RETENTION_DAYS,
     }),
     maxFutureMs: values.TALLY_MAX_FUTURE_SECONDS,
+    maxStreams: values.TALLY_MAX_STREAMS,
     idempotencyTtlMs: values.TALLY_IDEMPOTENCY_TTL_SECONDS,
     serverIdTtlMs: values.TALLY_SERVER_ID_TTL_SECONDS,
     maxRememberedIds: values.TALLY_MAX_REMEMBERED_IDS,

@@ -68,6 +68,16 @@ export const ERRORS = {
       'With `strict=true` one bad event refuses the whole request: nothing was applied. `index` ' +
       'is the first bad event, `errors` lists them as the 202 would.',
   },
+  invalid_settings: {
+    status: 400,
+    title: 'A setting of the stream is out of range or does not fit the others',
+    description: '`parameter` names it, `detail` says what is expected. Nothing was changed.',
+  },
+  unknown_dimension: {
+    status: 400,
+    title: 'The stream does not keep this dimension',
+    description: 'Its settings (`GET /v1/streams/{stream}`) name those that it keeps.',
+  },
   not_found: {
     status: 404,
     title: 'There is nothing at this path',
@@ -77,6 +87,23 @@ export const ERRORS = {
     status: 405,
     title: 'The path does not know this method',
     description: 'The `Allow` header lists those that it knows.',
+  },
+  retention_grows: {
+    status: 409,
+    title: 'The retention of a stream with events may only shrink',
+    description:
+      'What was dropped already does not come back. `parameter` names the level. Nothing was ' +
+      'changed.',
+  },
+  too_many_streams: {
+    status: 409,
+    title: 'There is no room for one more stream',
+    description: '`TALLY_MAX_STREAMS` is reached. Delete streams that are not needed.',
+  },
+  moderation_full: {
+    status: 409,
+    title: 'A list of the moderation is full',
+    description: 'At most 10,000 items, 1,000 prefixes and 1 MiB a list. Nothing was changed.',
   },
   body_too_large: {
     status: 413,
@@ -107,6 +134,13 @@ export const ERRORS = {
     status: 500,
     title: 'Something unexpected went wrong',
     description: 'A fault of the server. Its log has the details under the same request id.',
+  },
+  stream_damaged: {
+    status: 500,
+    title: 'What is kept about the stream beside its events is damaged',
+    description:
+      'Its settings and lists in the store cannot be read; other streams are not affected. ' +
+      '`docs/operations.md` says how to repair it.',
   },
   backlog_full: {
     status: 503,
@@ -161,6 +195,8 @@ export const EVENT_REJECTIONS = {
   unknown_field: 'The event has a field that is not known.',
   too_old: 'Its time is older than everything that is still kept.',
   too_new: 'Its time is too far in the future (`TALLY_MAX_FUTURE_SECONDS`).',
+  too_many_streams: 'Its stream would be one more than `TALLY_MAX_STREAMS`.',
+  stream_damaged: 'The settings of its stream cannot be read: see `stream_damaged`.',
 } as const;
 
 export type EventRejectionCode = keyof typeof EVENT_REJECTIONS;
