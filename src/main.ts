@@ -15,12 +15,16 @@ import { Prng } from './lib/prng.ts';
 import { cryptoTags, type TagSource } from './lib/random-tag.ts';
 import { StoreUnavailableError } from './lib/store-errors.ts';
 import { hashKeyFromBytes, KeyedHash } from './sketches/hash.ts';
+import { MemoryRegistryStore } from './store/memory/memory-registry-store.ts';
 import { MemoryStreamStore } from './store/memory/memory-stream-store.ts';
 import { connectForBull, connectRedis } from './store/redis/connection.ts';
 import { claimDeployment } from './store/redis/deployment.ts';
+import { registryKeys } from './store/redis/keys.ts';
 import { RedisRefusedError } from './store/redis/redis-refused-error.ts';
+import { RedisRegistryStore } from './store/redis/redis-registry-store.ts';
 import { RedisStreamStore } from './store/redis/redis-stream-store.ts';
 import { describeTarget, parseRedisUrl } from './store/redis/redis-url.ts';
+import type { RegistryStore } from './streams/registry-port.ts';
 import type { StreamStore } from './streams/store-port.ts';
 import { openStreamsRoom } from './streams/streams-room.ts';
 import { BullScheduler } from './workers/bull-scheduler.ts';
@@ -38,6 +42,8 @@ export interface TallyParts {
   readonly logger: Logger;
   /** In place of the store that the configuration names; whoever passes it also closes it. */
   readonly store: StreamStore;
+  /** The registry's, beside `store`. Default: one in this process's memory. */
+  readonly registryStore: RegistryStore;
 }
 
 export interface RunningTally {
@@ -50,6 +56,7 @@ export interface RunningTally {
 
 interface OpenStore {
   readonly store: StreamStore;
+  readonly registryStore: RegistryStore;
   readonly hashSecret: string;
   /** Of each partition in Redis; null for a store in this process. */
   readonly partitionTags: readonly string[] | null;
@@ -151,18 +158,26 @@ async function openStore(
 ): Promise<OpenStore> {
   if (parts.store !== undefined) {
     const hashSecret = config.hashSecret ?? parts.tags();
-    return { store: parts.store, hashSecret, partitionTags: null, notes: [], close: () => {} };
+    const { store, registryStore = new MemoryRegistryStore(parts.tags) } = parts;
+    return {
+      ...{ store, registryStore, hashSecret, partitionTags: null, notes: [] },
+      close: () => {},
+    };
   }
   return config.redisUrl === null
     ? openMemoryStore(config, parts)
     : openRedisStore(config, config.redisUrl, parts);
 }
 
-function openMemoryStore(config: Config, { clock, tags }: Omit<TallyParts, 'store'>): OpenStore {
+function openMemoryStore(
+  config: Config,
+  { clock, tags }: Omit<TallyParts, 'store' | 'registryStore'>,
+): OpenStore {
   const partitionCount = config.partitions ?? 1;
   const store = new MemoryStreamStore({ clock, tags, partitionCount, ...storeLimits(config) });
   return {
     store,
+    registryStore: new MemoryRegistryStore(tags),
     hashSecret: config.hashSecret ?? tags(),
     partitionTags: null,
     notes: [
@@ -176,7 +191,7 @@ function openMemoryStore(config: Config, { clock, tags }: Omit<TallyParts, 'stor
 async function openRedisStore(
   config: Config,
   url: string,
-  { clock, tags, logger }: Omit<TallyParts, 'store'>,
+  { clock, tags, logger }: Omit<TallyParts, 'store' | 'registryStore'>,
 ): Promise<OpenStore> {
   const { ackReplicas, ackTimeoutMs, partitions, hashSecret, retention } = config;
   const ack = ackReplicas === 0 ? null : { replicas: ackReplicas, timeoutMs: ackTimeoutMs };
@@ -196,6 +211,7 @@ async function openRedisStore(
     };
     return {
       store: new RedisStreamStore(connection, settings, tags),
+      registryStore: new RedisRegistryStore(connection, registryKeys(), ack, tags),
       hashSecret: deployment.hashSecret,
       partitionTags,
       notes: [
@@ -223,11 +239,14 @@ function storeLimits(config: Config) {
 function streamsRoom(
   config: Config,
   { clock, tags }: ProcessParts,
-  { store, hashSecret }: OpenStore,
+  { store, registryStore, hashSecret }: OpenStore,
 ) {
-  const { retention, maxFutureMs, cacheBytes } = config;
+  const { retention, maxFutureMs, maxStreams, cacheBytes } = config;
   const hash = new KeyedHash(hashKeyFromBytes(Buffer.from(hashSecret, 'hex')));
-  const room = openStreamsRoom({ store, clock, tags, hash, retention, maxFutureMs, cacheBytes });
+  const room = openStreamsRoom({
+    ...{ store, registryStore, clock, tags, hash },
+    ...{ retention, maxFutureMs, maxStreams, cacheBytes },
+  });
   return {
     ...room,
     config,

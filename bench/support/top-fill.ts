@@ -62,5 +62,6 @@ function eventsBetween({ items, actors }: Events, start: number, end: number) {
     actor: actorName(actors[start + index]!),
     count: 1,
     atMs: null,
+    dims: null,
   }));
 }

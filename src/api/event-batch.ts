@@ -5,12 +5,33 @@
 import { z } from 'zod';
 import { ApiError, type EventRejection, type EventRejectionCode } from '../errors.ts';
 import type { EventInput } from '../streams/ingest.ts';
+import { DIMENSIONS_MAX } from '../streams/limits.ts';
 import { type MediaType, parseJson } from './body-reader.ts';
 import { firstIssue, quotable } from './request-input.ts';
-import { actorText, isoTime, itemText, streamName } from './text-schemas.ts';
+import {
+  actorText,
+  dimensionText,
+  dimensionValue,
+  isoTime,
+  itemText,
+  streamName,
+} from './text-schemas.ts';
 
 export const COUNT_MAX = 1_000_000;
 export const DEFAULT_STREAM = 'default';
+
+const dimsSchema = z
+  .record(dimensionText, dimensionValue, 'expected an object of texts')
+  .refine(
+    (dims) => Object.keys(dims).length <= DIMENSIONS_MAX,
+    `must not name more than ${DIMENSIONS_MAX} dimensions`,
+  )
+  .meta({
+    description:
+      `Values by dimension, up to ${DIMENSIONS_MAX}. The event also counts in the segment of each ` +
+      'dimension that the settings of its stream name; the others are ignored.',
+    example: { country: 'IN', device: 'tv' },
+  });
 
 export const eventSchema = z
   .strictObject({
@@ -30,6 +51,7 @@ export const eventSchema = z
         description:
           'When it happened: epoch milliseconds or ISO 8601 with offset. Default: its arrival.',
       }),
+    dims: dimsSchema.optional(),
   })
   .meta({ id: 'Event', description: 'One thing that happened.' });
 
@@ -112,7 +134,7 @@ function addEvent(batch: EventBatch, index: number, value: unknown): void {
     rejectMalformed(batch, index, result.error);
     return;
   }
-  const { item, stream, actor, count, at } = result.data;
+  const { item, stream, actor, count, at, dims } = result.data;
   batch.events.push({
     index,
     stream: stream ?? DEFAULT_STREAM,
@@ -120,6 +142,7 @@ function addEvent(batch: EventBatch, index: number, value: unknown): void {
     actor: actor ?? null,
     count: count ?? 1,
     atMs: typeof at === 'string' ? Date.parse(at) : (at ?? null),
+    dims: dims ?? null,
   });
 }
 

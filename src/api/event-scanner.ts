@@ -6,9 +6,10 @@
  * left to the parser, whose word it is (event-batch.ts).
  */
 import type { EventInput } from '../streams/ingest.ts';
+import { DIMENSIONS_MAX, VALUE_BYTES_MAX } from '../streams/limits.ts';
 import type { MediaType } from './body-reader.ts';
 import { COUNT_MAX, DEFAULT_STREAM, type EventBatch } from './event-batch.ts';
-import { ITEM_BYTES_MAX, NAME_BYTES_MAX } from './text-schemas.ts';
+import { DIMENSION_BYTES_MAX, ITEM_BYTES_MAX, NAME_BYTES_MAX } from './text-schemas.ts';
 
 const NEWLINE = 0x0a;
 const SPACE = 0x20;
@@ -32,7 +33,10 @@ const STREAM = 1;
 const ACTOR = 2;
 const COUNT = 3;
 const AT = 4;
-const FIELD_NAMES = ['item', 'stream', 'actor', 'count', 'at'].map((name) => Buffer.from(name));
+const DIMS = 5;
+const FIELD_NAMES = ['item', 'stream', 'actor', 'count', 'at', 'dims'].map((name) =>
+  Buffer.from(name),
+);
 
 /** The events of a list or of lines, all of them good; null when the body is not plain. */
 export function scanEvents(
@@ -86,6 +90,7 @@ class EventScanner {
     let actor: string | null = null;
     let count = 1;
     let atMs: number | null = null;
+    let dims: Record<string, string> | null = null;
     let seen = 0;
     this.#expect(LEFT_BRACE);
     do {
@@ -98,11 +103,31 @@ class EventScanner {
       else if (field === ACTOR) actor = this.#string(ITEM_BYTES_MAX);
       else if (field === COUNT) count = this.#wholeNumber();
       else if (field === AT) atMs = this.#wholeNumber();
+      else if (field === DIMS) dims = this.#dims();
     } while (this.#isPlain && this.#take(COMMA));
     this.#expect(RIGHT_BRACE);
     const index = this.#events.length;
     this.#require(index < this.#maxEvents && item !== '' && count >= 1 && count <= COUNT_MAX);
-    this.#events.push({ index, stream, item, actor, count, atMs });
+    this.#events.push({ index, stream, item, actor, count, atMs, dims });
+  }
+
+  /** At least one dimension, each once. */
+  #dims(): Record<string, string> {
+    const dims: Record<string, string> = {};
+    let count = 0;
+    this.#expect(LEFT_BRACE);
+    do {
+      const name = this.#string(DIMENSION_BYTES_MAX);
+      this.#expect(COLON);
+      const value = this.#string(VALUE_BYTES_MAX);
+      // A name that every object has would not become one of its own.
+      this.#require(!(name in dims));
+      dims[name] = value;
+      count += 1;
+    } while (this.#isPlain && this.#take(COMMA));
+    this.#expect(RIGHT_BRACE);
+    this.#require(count <= DIMENSIONS_MAX);
+    return dims;
   }
 
   /** The number of a known field's name; -1 for any other. */

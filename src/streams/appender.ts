@@ -47,7 +47,7 @@ export class Appender {
   #queue: Pending[] = [];
   #queueBytes = 0;
   #shared: Shared | null = null;
-  #running: Promise<void> | null = null;
+  #isRunning = false;
 
   constructor(options: AppenderOptions) {
     this.#options = options;
@@ -71,10 +71,6 @@ export class Appender {
       throw new IngestRefusedError(outcome.kind);
     }
     assert(outcome.kind === 'applied', 'an id made here is used for one batch only');
-  }
-
-  async drain(): Promise<void> {
-    while (this.#running !== null) await this.#running;
   }
 
   #share(builder: BatchBuilder, waiter: Waiter): void {
@@ -120,7 +116,9 @@ export class Appender {
   }
 
   #start(): void {
-    this.#running ??= this.#run();
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    void this.#run();
   }
 
   async #run(): Promise<void> {
@@ -128,7 +126,7 @@ export class Appender {
     await Promise.resolve();
     while (this.#queue.length > 0 || this.#shared !== null) await this.#append(this.#take());
     // In the same turn as the last look at the queue: whoever comes later starts anew.
-    this.#running = null;
+    this.#isRunning = false;
   }
 
   /** The head of the queue, as much as one append carries; what is shared so far comes last. */

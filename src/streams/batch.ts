@@ -4,7 +4,7 @@
  * Bytes (format version 1; several batches may stand one after the other in a log entry):
  *
  *   2 bytes magic "TB", 1 byte version, 4 bytes CRC-32 of the groups, 4 bytes length of the groups
- *   (little-endian), then the groups to the end: text stream, 1 byte level (0 minute, 1 hour),
+ *   (little-endian), then the groups to the end: text share, 1 byte level (index in LEVELS),
  *   varint start in minutes, 4 bytes length, summary (summary-codec.ts)
  *
  * The checksum is there for stream and bucket: damaged, they would be counted in a wrong place.
@@ -14,7 +14,7 @@ import { ByteReadError, ByteReader, ByteWriter } from '../lib/bytes.ts';
 import { SketchDecodeError } from '../sketches/sketch-decode-error.ts';
 import { Summary, type SummaryContext } from '../sketches/summary.ts';
 import { decodeSummary, encodeSummaryUnordered } from '../sketches/summary-codec.ts';
-import { type Bucket, LEVELS, MINUTE_MS } from './buckets.ts';
+import { type Bucket, bucketKey, LEVELS, MINUTE_MS } from './buckets.ts';
 
 const MAGIC_T = 0x54;
 const MAGIC_B = 0x42;
@@ -33,8 +33,10 @@ export interface BatchGroup {
 /** Sums events up, one at a time. */
 export class BatchBuilder {
   readonly #context: SummaryContext;
-  readonly #groups = new Map<string, BatchGroup>();
-  #last: BatchGroup | null = null;
+  /** By bucket, then by share: an event's shares are all of one bucket. */
+  readonly #buckets = new Map<string, Map<string, BatchGroup>>();
+  #lastBucket: Bucket | null = null;
+  #lastShares = new Map<string, BatchGroup>();
   #eventCount = 0;
 
   /** `context.shape` must be wide enough to stay exact for all that is added. */
@@ -47,22 +49,33 @@ export class BatchBuilder {
   }
 
   get groups(): Iterable<BatchGroup> {
-    return this.#groups.values();
+    return [...this.#buckets.values()].flatMap((shares) => [...shares.values()]);
   }
 
-  /** `actor` is the actor's keyed hash. */
+  /** Adds one event to its whole stream; `actor` is the actor's keyed hash. */
   add(
-    stream: string,
+    share: string,
     bucket: Bucket,
     item: string,
     count: number,
     actor: { readonly lo: number; readonly hi: number } | null,
   ): void {
-    const { summary } = this.#groupOf(stream, bucket);
+    this.addToSegment(share, bucket, item, count, actor);
+    this.#eventCount += 1;
+  }
+
+  /** Adds an event that was added to its whole stream to one of its segments too. */
+  addToSegment(
+    share: string,
+    bucket: Bucket,
+    item: string,
+    count: number,
+    actor: { readonly lo: number; readonly hi: number } | null,
+  ): void {
+    const { summary } = this.#groupOf(share, bucket);
     summary.add(item, count);
     if (actor === null) summary.addWithoutActor(count);
     else summary.addActor(actor.lo, actor.hi);
-    this.#eventCount += 1;
   }
 
   /** Adds all that the other has summed up; the other must not be used any more. */
@@ -77,24 +90,20 @@ export class BatchBuilder {
     return encodeBatch(this.groups);
   }
 
-  /** Most events follow one of their own stream and minute: that group is at hand. */
-  #groupOf(stream: string, bucket: Bucket): BatchGroup {
-    const last = this.#last;
-    if (
-      last !== null &&
-      last.stream === stream &&
-      last.bucket.startMs === bucket.startMs &&
-      last.bucket.level === bucket.level
-    ) {
-      return last;
+  /** Most events are of the same minute as the one before: its shares are at hand. */
+  #groupOf(share: string, bucket: Bucket): BatchGroup {
+    const last = this.#lastBucket;
+    if (last === null || last.startMs !== bucket.startMs || last.level !== bucket.level) {
+      const key = bucketKey(bucket);
+      this.#lastShares = this.#buckets.get(key) ?? new Map<string, BatchGroup>();
+      this.#buckets.set(key, this.#lastShares);
+      this.#lastBucket = bucket;
     }
-    const key = `${bucket.level}:${bucket.startMs}:${stream}`;
-    let group = this.#groups.get(key);
+    let group = this.#lastShares.get(share);
     if (group === undefined) {
-      group = { stream, bucket, summary: new Summary(this.#context) };
-      this.#groups.set(key, group);
+      group = { stream: share, bucket, summary: new Summary(this.#context) };
+      this.#lastShares.set(share, group);
     }
-    this.#last = group;
     return group;
   }
 }

@@ -37,9 +37,9 @@ export interface AuditEntry {
   readonly by: string;
   /** `import`: all lists were replaced. */
   readonly action: ModerationAction | 'import';
-  readonly item?: string;
-  readonly prefix?: string;
-  readonly reason?: string;
+  readonly item?: string | undefined;
+  readonly prefix?: string | undefined;
+  readonly reason?: string | undefined;
 }
 
 export interface Moderation extends ModerationLists {
@@ -78,7 +78,7 @@ export function changeModeration(
   for (const change of changes) {
     const list = LIST_OF[change.action];
     if (!lists[list].apply(change)) continue;
-    audit.push({ atMs, by, ...change, ...(reason === undefined ? {} : { reason }) });
+    audit.push({ atMs, by, ...change, reason });
   }
   const after = { blocked: lists.blocked.list(), allowed: lists.allowed.list() };
   checkRoom(after);
@@ -93,12 +93,7 @@ export function importModeration(
 ): Moderation {
   const after = { blocked: withoutRepeats(lists.blocked), allowed: withoutRepeats(lists.allowed) };
   checkRoom(after);
-  const entry: AuditEntry = {
-    atMs,
-    by,
-    action: 'import',
-    ...(reason === undefined ? {} : { reason }),
-  };
+  const entry: AuditEntry = { atMs, by, action: 'import', reason };
   return { ...after, audit: [...before.audit, entry].slice(-MODERATION_AUDIT_MAX) };
 }
 

@@ -38,6 +38,10 @@ const event = fc.record(
     actor: text,
     count: number,
     at: fc.oneof(number, fc.constant('2026-11-30T10:00:00Z')),
+    dims: fc.oneof(
+      fc.constantFrom({}, null, [], 'x', { a: 1 }),
+      fc.dictionary(fc.oneof(text, fc.constantFrom('a', 'constructor', '7')), text, { maxKeys: 9 }),
+    ),
     other: text,
   },
   { requiredKeys: ['item'] },
@@ -48,6 +52,10 @@ const plainEvent = fc.record(
     actor: fc.stringMatching(/^[a-z0-9.]{1,12}$/),
     count: fc.integer({ min: 1, max: 1_000_000 }),
     at: fc.integer({ min: 0, max: 2 ** 41 }),
+    dims: fc.dictionary(fc.stringMatching(/^[a-z_0-9]{1,6}$/), fc.stringMatching(/^[A-Z]{1,3}$/), {
+      minKeys: 1,
+      maxKeys: 8,
+    }),
   },
   { requiredKeys: ['item'] },
 );
@@ -75,7 +83,10 @@ describe('the scanner of plain events', () => {
   });
 
   test('says of a body with some bytes changed what the parser says, or nothing', () => {
-    const bytes = fc.oneof(fc.nat(255), fc.constantFrom(...Buffer.from(' \n\t"\\{}[]:,0-.eitem')));
+    const bytes = fc.oneof(
+      fc.nat(255),
+      fc.constantFrom(...Buffer.from(' \n\t"\\{}[]:,0-.eitemds')),
+    );
     const changes = fc.array(fc.tuple(fc.nat(), bytes, fc.nat(2)), { minLength: 1, maxLength: 3 });
     let scannedCount = 0;
     fc.assert(
@@ -118,7 +129,7 @@ describe('the scanner of plain events', () => {
   });
 
   test('reads a stream, blanks between all parts, and blank lines', () => {
-    const event = { index: 0, stream: 's', item: 'a', actor: null, count: 2, atMs: 5 };
+    const event = { index: 0, stream: 's', item: 'a', actor: null, count: 2, atMs: 5, dims: null };
     const text = ' { "at" : 5 , "item" : "a" , "count" : 2 , "stream" : "s" } ';
     expect(scan(` [${text}] `)).toEqual({ events: [event], rejections: [] });
     const lines = `\n${text}\n \n${text}\n\n`;
@@ -128,7 +139,24 @@ describe('the scanner of plain events', () => {
     });
   });
 
+  test('reads dimensions up to 8, names up to 64 bytes and values up to 128', () => {
+    const dims = Object.fromEntries(
+      Array.from({ length: 8 }, (_, index) => [String(index).repeat(64), 'v'.repeat(128)]),
+    );
+    expect(scan(JSON.stringify([{ item: 'a', dims }]))?.events).toMatchObject([{ dims }]);
+    const nine = { ...dims, a: 'x' };
+    expect(scan(JSON.stringify([{ item: 'a', dims: nine }]))).toBeNull();
+    expect(scan(JSON.stringify([{ item: 'a', dims: { ['a'.repeat(65)]: 'x' } }]))).toBeNull();
+    expect(scan(JSON.stringify([{ item: 'a', dims: { a: 'v'.repeat(129) } }]))).toBeNull();
+  });
+
   test.each([
+    ['no dimension', '[{"item":"a","dims":{}}]'],
+    ['a dimension twice', '[{"item":"a","dims":{"b":"c","b":"d"}}]'],
+    ['a dimension named __proto__', '[{"item":"a","dims":{"__proto__":"c"}}]'],
+    ['a dimension named toString', '[{"item":"a","dims":{"toString":"c"}}]'],
+    ['a value that is a number', '[{"item":"a","dims":{"b":1}}]'],
+    ['dimensions that are none', '[{"item":"a","dims":null}]'],
     ['an empty list', '[]'],
     ['one event without a list', '{"item":"a"}'],
     ['more events than allowed', `[${'{"item":"a"},'.repeat(EVENTS_MAX)}{"item":"a"}]`],

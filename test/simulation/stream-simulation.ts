@@ -3,6 +3,7 @@ import { Prng } from '../../src/lib/prng.ts';
 import { seededTags } from '../../src/lib/random-tag.ts';
 import { OutcomeUnknownError, StoreUnavailableError } from '../../src/lib/store-errors.ts';
 import { KeyedHash } from '../../src/sketches/hash.ts';
+import { MemoryRegistryStore } from '../../src/store/memory/memory-registry-store.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, type Retention } from '../../src/streams/buckets.ts';
 import type { EventIngest } from '../../src/streams/ingest.ts';
 import { IngestRefusedError } from '../../src/streams/ingest-errors.ts';
@@ -72,6 +73,7 @@ class Simulation {
   readonly #clock: ManualClock;
   readonly #turns: Turns;
   readonly #store: ReplicatedStore;
+  readonly #registryStore: MemoryRegistryStore;
   readonly #hash: KeyedHash;
   readonly #auditor = new Auditor();
   readonly #servers: Server[] = [];
@@ -125,6 +127,7 @@ class Simulation {
       maxRememberedIds: 10_000,
     };
     this.#store = new ReplicatedStore(options, prng, canary);
+    this.#registryStore = new MemoryRegistryStore(options.tags);
   }
 
   async run(): Promise<SimulationReport> {
@@ -252,6 +255,8 @@ class Simulation {
   #openRoom(store: StreamStore): StreamsRoom {
     return openStreamsRoom({
       store,
+      registryStore: this.#registryStore,
+      maxStreams: 1_000,
       clock: this.#clock,
       tags: seededTags(this.#prng),
       hash: this.#hash,
@@ -385,6 +390,7 @@ class Simulation {
         actor,
         count: 1 + prng.nextInt(3),
         atMs: nowMs - this.#age(),
+        dims: null,
       };
       const key = `${stream}/${item}`;
       this.#sent.set(key, (this.#sent.get(key) ?? 0) + event.count);

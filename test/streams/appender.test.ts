@@ -270,25 +270,6 @@ describe('the queue of what waits', () => {
     await Promise.all([first, ...waiting, shared[1]]);
   });
 
-  test('is empty when drain resolves, and an idle appender has nothing to drain', async () => {
-    const { appender, watched, builderOf } = setUp();
-    await appender.drain();
-    const release = holdAppends(watched);
-    const sent = [appender.appendShared(builderOf(1))];
-    await settle();
-    sent.push(appender.appendShared(builderOf(1)));
-    let isDrained = false;
-    const drained = appender.drain().then(() => {
-      isDrained = true;
-    });
-    await settle();
-    expect(isDrained).toBe(false);
-    release();
-    await drained;
-    expect(sizesOf(watched)).toEqual([1, 1]);
-    await Promise.all(sent);
-  });
-
   test('forgets nobody who comes at the very end of an append', async () => {
     // One batch in each of the turns in which an append may just be ending.
     for (let turns = 0; turns < 12; turns += 1) {

@@ -235,8 +235,9 @@ describe('batches without a key', () => {
     await expect(gone.send([{}])).rejects.toThrow(StoreUnavailableError);
   });
 
-  test('are in the store when drain resolves', async () => {
+  test('are in the store when drain resolves, and without any it resolves at once', async () => {
     const pipeline = new Pipeline({ partitionCount: 2 });
+    await pipeline.ingest.drain();
     const sent = Array.from({ length: 10 }, () => pipeline.send([{}]));
     await pipeline.ingest.drain();
     expect(await waitingGroups(pipeline)).not.toHaveLength(0);

@@ -48,7 +48,7 @@ test('what was acknowledged stays in the answer through every tick of folds and 
 });
 
 async function startWorkers(pipeline: Pipeline): Promise<{ stop: () => Promise<void> }> {
-  const { clock, folder, compactor, memory } = pipeline;
+  const { clock, folder, compactor, upkeep, memory } = pipeline;
   const observer = {
     done: () => {},
     failed: (_job: string, _durationMs: number, error: unknown) => {
@@ -59,7 +59,7 @@ async function startWorkers(pipeline: Pipeline): Promise<{ stop: () => Promise<v
     { length: memory.partitionCount },
     () => new InProcessScheduler(clock, observer),
   );
-  await scheduleStreamJobs({ schedulers, folder, compactor, onFold: () => {} });
+  await scheduleStreamJobs({ schedulers, folder, compactor, upkeep, onFold: () => {} });
   return {
     stop: async () => {
       await Promise.all(schedulers.map((scheduler) => scheduler.close()));

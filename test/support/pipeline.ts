@@ -3,6 +3,7 @@ import { Prng } from '../../src/lib/prng.ts';
 import { seededTags } from '../../src/lib/random-tag.ts';
 import { KeyedHash } from '../../src/sketches/hash.ts';
 import { CLOSED_SHAPE, PART_SHAPE, type SummaryShape } from '../../src/sketches/summary.ts';
+import { MemoryRegistryStore } from '../../src/store/memory/memory-registry-store.ts';
 import {
   type MemoryStoreOptions,
   MemoryStreamStore,
@@ -14,6 +15,8 @@ import type { AcceptedBatch, EventIngest, EventInput } from '../../src/streams/i
 import type { RejectedEvent } from '../../src/streams/ingest-errors.ts';
 import type { StreamQueries } from '../../src/streams/queries.ts';
 import type { StreamReader } from '../../src/streams/reader.ts';
+import type { StreamRegistry } from '../../src/streams/registry.ts';
+import type { RegistryUpkeep } from '../../src/streams/registry-upkeep.ts';
 import type { PartRef } from '../../src/streams/store-port.ts';
 import { openStreamsRoom } from '../../src/streams/streams-room.ts';
 import { WatchedStore } from './watched-store.ts';
@@ -29,6 +32,7 @@ export interface PipelineOptions {
   readonly closedShape?: SummaryShape;
   readonly partShape?: SummaryShape;
   readonly cacheBytes?: number;
+  readonly maxStreams?: number;
   readonly store?: Partial<MemoryStoreOptions>;
 }
 
@@ -47,6 +51,7 @@ export class Pipeline {
   readonly watched: WatchedStore;
   readonly hash = new KeyedHash({ k0: 0x01234567, k1: 0x89abcdef });
   readonly tags = seededTags(new Prng(7));
+  readonly registryStore = new MemoryRegistryStore(this.tags);
   readonly partContext;
   readonly closedContext;
   readonly ingest: EventIngest;
@@ -54,6 +59,8 @@ export class Pipeline {
   readonly folder: Folder;
   readonly reader: StreamReader;
   readonly queries: StreamQueries;
+  readonly registry: StreamRegistry;
+  readonly upkeep: RegistryUpkeep;
 
   constructor(options: PipelineOptions = {}) {
     const { tags, hash } = this;
@@ -76,11 +83,13 @@ export class Pipeline {
     this.closedContext = { hash, shape: closedShape };
     const room = openStreamsRoom({
       store: this.watched.port,
+      registryStore: this.registryStore,
       clock,
       tags,
       hash,
       retention: RETENTION,
       maxFutureMs: MINUTE_MS,
+      maxStreams: options.maxStreams ?? 1_000,
       cacheBytes,
       closedShape,
       partShape,
@@ -90,6 +99,8 @@ export class Pipeline {
     this.folder = room.folder;
     this.reader = room.reader;
     this.queries = room.queries;
+    this.registry = room.registry;
+    this.upkeep = room.upkeep;
   }
 
   /** Sends one batch; what an event leaves out is filled in. */
@@ -142,6 +153,7 @@ export function eventOf(event: Partial<EventInput>): EventInput {
     actor: null,
     count: 1,
     atMs: null,
+    dims: null,
     ...event,
   };
 }
