@@ -142,13 +142,15 @@ function listed({ rejected }: Rejection, known: readonly EventRejection[]): Even
   return rejected.map(({ index, code }) => ({
     index,
     code: code as EventRejectionCode,
-    message: messages.get(index) ?? TIME_MESSAGES[code] ?? code,
+    message: messages.get(index) ?? INGEST_MESSAGES[code] ?? code,
   }));
 }
 
-const TIME_MESSAGES: Readonly<Record<string, string>> = {
+const INGEST_MESSAGES: Readonly<Record<string, string>> = {
   too_old: 'at: older than everything that is still kept',
   too_new: 'at: too far in the future',
+  too_many_streams: 'stream: there is no room for one more',
+  stream_damaged: 'stream: what is set for it cannot be read',
 };
 
 function toApiError(error: unknown, known: readonly EventRejection[]): unknown {

@@ -4,10 +4,13 @@
  */
 import { z } from 'zod';
 import { utf8Length } from '../lib/utf8.ts';
+import { VALUE_BYTES_MAX } from '../streams/limits.ts';
 import { parseWindow } from '../streams/window.ts';
 
 export const NAME_BYTES_MAX = 128;
 export const ITEM_BYTES_MAX = 512;
+/** Of a dimension's name, in an event. */
+export const DIMENSION_BYTES_MAX = 64;
 const K_MAX = 500;
 const K_DEFAULT = 10;
 const UTF8_BYTES_PER_UNIT_MAX = 3;
@@ -55,6 +58,9 @@ export const actorText = text(ITEM_BYTES_MAX).meta({
   description: `Who did it, for distinct counts: 1 to ${ITEM_BYTES_MAX} bytes. Only a keyed hash is kept.`,
   example: '203.0.113.7',
 });
+
+export const dimensionText = text(DIMENSION_BYTES_MAX).meta(lengths(DIMENSION_BYTES_MAX));
+export const dimensionValue = text(VALUE_BYTES_MAX).meta(lengths(VALUE_BYTES_MAX));
 
 /** These would be taken for steps in the path by whatever stands in between. */
 export const pathStream = streamName.refine(isNoPathStep, 'must not be "." or ".."');
