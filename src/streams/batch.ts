@@ -35,7 +35,7 @@ export class BatchBuilder {
   readonly #context: SummaryContext;
   /** By bucket, then by share: an event's shares are all of one bucket. */
   readonly #buckets = new Map<string, Map<string, BatchGroup>>();
-  #lastBucket: Bucket | null = null;
+  #last: BatchGroup | null = null;
   #lastShares = new Map<string, BatchGroup>();
   #eventCount = 0;
 
@@ -90,20 +90,22 @@ export class BatchBuilder {
     return encodeBatch(this.groups);
   }
 
-  /** Most events are of the same minute as the one before: its shares are at hand. */
+  /** Most events are of the stream and minute of the one before, or of its minute at least. */
   #groupOf(share: string, bucket: Bucket): BatchGroup {
-    const last = this.#lastBucket;
-    if (last === null || last.startMs !== bucket.startMs || last.level !== bucket.level) {
+    const last = this.#last;
+    if (last?.bucket.startMs === bucket.startMs && last.bucket.level === bucket.level) {
+      if (last.stream === share) return last;
+    } else {
       const key = bucketKey(bucket);
       this.#lastShares = this.#buckets.get(key) ?? new Map<string, BatchGroup>();
       this.#buckets.set(key, this.#lastShares);
-      this.#lastBucket = bucket;
     }
     let group = this.#lastShares.get(share);
     if (group === undefined) {
       group = { stream: share, bucket, summary: new Summary(this.#context) };
       this.#lastShares.set(share, group);
     }
+    this.#last = group;
     return group;
   }
 }
