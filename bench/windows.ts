@@ -56,9 +56,12 @@ interface Window {
   readonly isCompared: boolean;
 }
 
+/** Of few events: the goals say nothing of it. */
+const QUIET_HOUR = '1 h, quiet';
+
 const WINDOWS: readonly Window[] = [
   { name: '1 h', lengthMs: HOUR_MS, agoMs: 0, isCompared: true },
-  { name: '1 h, quiet', lengthMs: HOUR_MS, agoMs: 12 * HOUR_MS, isCompared: true },
+  { name: QUIET_HOUR, lengthMs: HOUR_MS, agoMs: 12 * HOUR_MS, isCompared: true },
   { name: '24 h', lengthMs: DAY_MS, agoMs: 0, isCompared: true },
   { name: '30 d', lengthMs: 30 * DAY_MS, agoMs: 0, isCompared: false },
   { name: '400 d', lengthMs: 400 * DAY_MS, agoMs: 0, isCompared: false },
@@ -257,9 +260,10 @@ function report(figures: ReadonlyMap<Window, WindowFigures>): void {
   console.log(`\n${tableOf(COST_HEADERS, costRows(figures))}`);
   console.log(`\n${tableOf(COMPARED_HEADERS, comparedRows(figures))}`);
   console.log('\nmedian [least..most] of the rounds; ratios are taken within each round');
-  const truth = [...truths.values()];
-  console.log(`answer ${JSON.stringify(truth[0])}`);
-  console.log(`result ${hashOf({ scale, truth: truth.map((rows) => rows.length) })}`);
+  // That of the last hour; those of long windows depend on how far their edges are widened.
+  const [truth] = truths.values();
+  console.log(`answer ${JSON.stringify(truth)}`);
+  console.log(`result ${hashOf({ scale, truth })}`);
   const named = [...figures].map(([{ name }, samples]) => ({ name, ...samples }));
   if (isRecorded) record('windows', scale, named);
   if (!isSmoke) judge(figures);
@@ -293,13 +297,12 @@ function comparedRows(figures: ReadonlyMap<Window, WindowFigures>): string[][] {
         showSpread(spreadOf(ratiosOf(samples, wallsOf(asked))), 1);
       return [`${name}, ${what}`, showSpread(spreadOf(samples), 0), ratio(cold), ratio(warm)];
     };
-    return [
+    const rows: [what: string, samples: readonly number[]][] = [
       ['ZUNIONSTORE and ZREVRANGE', unionMs],
       ['SQLite, index on time', indexedMs],
       ['SQLite, full scan', scanMs],
-    ].flatMap(([what, samples]) =>
-      samples.length === 0 ? [] : [row(what as string, samples as number[])],
-    );
+    ];
+    return rows.filter(([, { length }]) => length > 0).map(([what, samples]) => row(what, samples));
   });
 }
 
@@ -327,6 +330,7 @@ function judge(figures: ReadonlyMap<Window, WindowFigures>): void {
   const isMonthMet = median(wallsOf(month!.cold), coldHour) <= GOAL_MONTH_TO_HOUR;
   goal(`30 d cold at most ${GOAL_MONTH_TO_HOUR} times the cost of 1 h cold`, isMonthMet);
   for (const [{ name }, { cold, warm }] of figures) {
+    if (name === QUIET_HOUR) continue;
     const isMet = median(wallsOf(cold), wallsOf(warm)) >= GOAL_COLD_TO_WARM;
     goal(`${name} warm at most 1/${GOAL_COLD_TO_WARM} of cold`, isMet);
   }

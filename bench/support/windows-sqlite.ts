@@ -1,5 +1,5 @@
 /** The raw events in SQLite, by its own shell: the full scan that summaries spare. */
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { actorName, type CountedItem, itemName } from './load-events.ts';
@@ -25,8 +25,12 @@ export class EventsInSqlite {
     this.#file = file;
   }
 
-  /** A table of all events in the order of their times, and an index that holds what is asked. */
-  static async fill(dir: string, history: History): Promise<EventsInSqlite> {
+  /**
+   * A table of all events in the order of their times, and an index that holds what is asked; null
+   * where there is no SQLite.
+   */
+  static async fill(dir: string, history: History): Promise<EventsInSqlite | null> {
+    if (spawnSync('sqlite3', ['-version']).error !== undefined) return null;
     const file = join(dir, 'events.db');
     const shell = spawn(
       'sqlite3',
@@ -53,12 +57,11 @@ export class EventsInSqlite {
 
   /** By SQLite's own clock, in a process that has just started; the file is in the page cache. */
   async top(fromMs: number, toMs: number, k: number, indexed: boolean): Promise<ScanReply> {
+    const source = `events ${indexed ? 'INDEXED BY events_by_time' : 'NOT INDEXED'}`;
     const output = await this.#run([
-      ...PRAGMAS,
-      '.timer on',
-      `SELECT item, count(*) AS events FROM events ${indexed ? 'INDEXED BY events_by_time' : 'NOT INDEXED'}
-        WHERE at >= ${fromMs} AND at < ${toMs}
-        GROUP BY item ORDER BY events DESC, item LIMIT ${k};`,
+      ...[...PRAGMAS, '.timer on'],
+      `SELECT item, count(*) AS events FROM ${source} WHERE at >= ${fromMs} AND at < ${toMs}`,
+      `GROUP BY item ORDER BY events DESC, item LIMIT ${k};`,
     ]);
     const time = /real ([\d.]+) user ([\d.]+) sys ([\d.]+)/.exec(output)!.slice(1).map(Number);
     const [real = 0, user = 0, system = 0] = time;
