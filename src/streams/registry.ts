@@ -84,6 +84,8 @@ export class StreamRegistry {
   readonly #unknown: StreamProfile;
   readonly #blank: StreamProfile;
   readonly #copy = new Map<string, Known | Damaged>();
+  #isLoaded = false;
+  /** Of the store when all tags were read last; null after an own put, which may yet be lost. */
   #revision: string | null = null;
   #checkedAtMs = Number.NEGATIVE_INFINITY;
   #isAway = false;
@@ -263,7 +265,7 @@ export class StreamRegistry {
   /** Waits for a look at the store, but not for one that is gone. */
   async #refreshOrKeep(): Promise<void> {
     const refreshing = this.#startRefresh();
-    if (this.#revision === null) {
+    if (!this.#isLoaded) {
       await refreshing;
       return;
     }
@@ -301,6 +303,7 @@ export class StreamRegistry {
         );
         for (const stream of this.#copy.keys()) if (!tags.has(stream)) this.#copy.delete(stream);
         this.#revision = revision;
+        this.#isLoaded = true;
       }
       this.#checkedAtMs = startMs;
       this.#isAway = false;
@@ -355,7 +358,9 @@ export class StreamRegistry {
         throw error;
       });
       for (const [index, { stream, tag, text }] of slice.entries()) {
-        if (decided[index] === 'applied') this.#take(stream, text === null ? null : { tag, text });
+        if (decided[index] !== 'applied') continue;
+        this.#revision = null;
+        this.#take(stream, text === null ? null : { tag, text });
       }
       outcomes.push(...decided);
     }
