@@ -12,8 +12,8 @@ const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'
 const ROLES = ['all', 'api', 'worker'] as const;
 const REDIS_SCHEME = /^(redis|rediss|redis\+sentinel|redis\+cluster):\/\/./;
 const PREFIX = 'TALLY_';
-/** Windows reach back 31 days and end inside an hour, so the hours must last a day longer. */
-const HOUR_RETENTION_DAYS_MIN = 32;
+/** Yesterday can be told by the hours of any zone's clock. */
+const HOUR_RETENTION_DAYS_MIN = 3;
 const MINUTE_RETENTION_HOURS_MIN = 2;
 
 export interface Config {
@@ -177,6 +177,11 @@ export const SETTINGS = {
     '32',
     'How long hours are kept.',
   ),
+  TALLY_DAY_RETENTION_DAYS: setting(
+    whole(HOUR_RETENTION_DAYS_MIN, 3660, DAY_MS),
+    '400',
+    'How long days are kept, and with them anything at all.',
+  ),
   TALLY_MAX_FUTURE_SECONDS: setting(
     whole(0, 3600, SECOND_MS),
     '60',
@@ -306,6 +311,8 @@ function brokenRelations(values: Values): string[] {
   require(hasRedis || values.TALLY_ACK_REPLICAS === 0, 'TALLY_ACK_REPLICAS: needs REDIS_URL');
   require(values.TALLY_HOUR_RETENTION_DAYS >=
     values.TALLY_MINUTE_RETENTION_HOURS, 'TALLY_HOUR_RETENTION_DAYS: hours must be kept at least as long as minutes');
+  require(values.TALLY_DAY_RETENTION_DAYS >=
+    values.TALLY_HOUR_RETENTION_DAYS, 'TALLY_DAY_RETENTION_DAYS: days must be kept at least as long as hours');
   require(values.TALLY_IDEMPOTENCY_TTL_SECONDS >=
     values.TALLY_SERVER_ID_TTL_SECONDS, 'TALLY_IDEMPOTENCY_TTL_SECONDS: must not be less than TALLY_SERVER_ID_TTL_SECONDS');
   require(values.TALLY_MAX_BODY_BYTES_IN_FLIGHT >=
@@ -331,6 +338,7 @@ function toConfig(values: Values): Config {
     retention: Object.freeze({
       minute: values.TALLY_MINUTE_RETENTION_HOURS,
       hour: values.TALLY_HOUR_RETENTION_DAYS,
+      day: values.TALLY_DAY_RETENTION_DAYS,
     }),
     maxFutureMs: values.TALLY_MAX_FUTURE_SECONDS,
     maxStreams: values.TALLY_MAX_STREAMS,

@@ -24,6 +24,7 @@ import { RedisRefusedError } from './store/redis/redis-refused-error.ts';
 import { RedisRegistryStore } from './store/redis/redis-registry-store.ts';
 import { RedisStreamStore } from './store/redis/redis-stream-store.ts';
 import { describeTarget, parseRedisUrl } from './store/redis/redis-url.ts';
+import { COARSEST_LEVEL } from './streams/buckets.ts';
 import type { RegistryStore } from './streams/registry-port.ts';
 import type { StreamStore } from './streams/store-port.ts';
 import { openStreamsRoom } from './streams/streams-room.ts';
@@ -206,7 +207,7 @@ async function openRedisStore(
     const settings = {
       ...storeLimits(config),
       partitionTags,
-      longestRetentionMs: Math.max(retention.minute, retention.hour),
+      longestRetentionMs: retention[COARSEST_LEVEL],
       ack,
     };
     return {

@@ -32,7 +32,7 @@ describe('readConfig', () => {
       partitions: null,
       maxEventsPerRequest: 10_000,
       maxBodyBytes: 8 * 2 ** 20,
-      retention: { minute: 25 * 3_600_000, hour: 32 * 86_400_000 },
+      retention: { minute: 25 * 3_600_000, hour: 32 * 86_400_000, day: 400 * 86_400_000 },
       maxFutureMs: 60_000,
       idempotencyTtlMs: 86_400_000,
       serverIdTtlMs: 600_000,
@@ -64,7 +64,8 @@ describe('readConfig', () => {
     ['TALLY_PORT', '80', '0x50'],
     ['TALLY_PORT', '80', '1e2'],
     ['TALLY_MAX_EVENTS_PER_REQUEST', '1', '0'],
-    ['TALLY_HOUR_RETENTION_DAYS', '32', '31'],
+    ['TALLY_HOUR_RETENTION_DAYS', '3', '2'],
+    ['TALLY_DAY_RETENTION_DAYS', '3660', '3661'],
     ['TALLY_PARTITIONS', '64', '65'],
     ['TALLY_HASH_SECRET', '0123456789abcdef', '0123456789ABCDEF'],
     ['TALLY_HASH_SECRET', '0123456789abcdef', '0123456789abcde'],
@@ -96,6 +97,14 @@ describe('readConfig', () => {
     [
       { TALLY_MAX_BODY_BYTES: '2000', TALLY_MAX_BODY_BYTES_IN_FLIGHT: '1999' },
       'TALLY_MAX_BODY_BYTES_IN_FLIGHT: must not be less than TALLY_MAX_BODY_BYTES',
+    ],
+    [
+      { TALLY_MINUTE_RETENTION_HOURS: '73', TALLY_HOUR_RETENTION_DAYS: '3' },
+      'TALLY_HOUR_RETENTION_DAYS: hours must be kept at least as long as minutes',
+    ],
+    [
+      { TALLY_DAY_RETENTION_DAYS: '31' },
+      'TALLY_DAY_RETENTION_DAYS: days must be kept at least as long as hours',
     ],
     [
       { TALLY_IDEMPOTENCY_TTL_SECONDS: '10', TALLY_SERVER_ID_TTL_SECONDS: '11' },

@@ -44,7 +44,7 @@ export async function openRoomOnRedis(
     clock,
     tags: cryptoTags,
     hash: new KeyedHash(hashKeyFromBytes(Buffer.from(hashSecret, 'hex'))),
-    retention: { minute: 25 * HOUR_MS, hour: 32 * DAY_MS },
+    retention: { minute: 25 * HOUR_MS, hour: 32 * DAY_MS, day: 400 * DAY_MS },
     maxFutureMs: MINUTE_MS,
     cacheBytes: 256 * MIB,
   });

@@ -31,7 +31,7 @@ answerParent(async ({ url, untilMs, k }: ColdRequest): Promise<ColdReply> => {
 
 async function ask({ queries }: RoomOnRedis, untilMs: number, k: number) {
   const startMs = performance.now();
-  const window = { lengthMs: HOUR_MS, untilMs };
+  const window = { kind: 'trailing', lengthMs: HOUR_MS, untilMs } as const;
   const { items } = await queries.top({ stream: 'default', window, k });
   return { items, tookMs: performance.now() - startMs };
 }

@@ -32,7 +32,7 @@ answerParent(async (request: WindowsRequest): Promise<WindowsReply> => {
     return { wallMs: 0, cpuMs: 0, fromMs: 0, toMs: 0, items: [] };
   }
   const { lengthMs, untilMs, k, times } = request;
-  const window = { lengthMs, untilMs };
+  const window = { kind: 'trailing', lengthMs, untilMs } as const;
   const startMs = performance.now();
   const cpuBefore = process.cpuUsage();
   let answer = await room!.queries.top({ stream: 'default', window, k });

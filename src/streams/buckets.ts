@@ -1,16 +1,22 @@
 /**
- * The calendar: time is cut into minutes and hours of UTC, and a window is a set of whole buckets.
- * All times are epoch milliseconds.
+ * Time is cut into minutes, hours and days of UTC, and a window is a set of whole buckets. All
+ * times are epoch milliseconds.
  */
 
-export const LEVELS = ['minute', 'hour'] as const;
+/** From fine to coarse. A coarser level is kept at least as long as a finer one. */
+export const LEVELS = ['minute', 'hour', 'day'] as const;
 export type Level = (typeof LEVELS)[number];
+export const COARSEST_LEVEL: Level = 'day';
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 
-export const LEVEL_MS: Readonly<Record<Level, number>> = { minute: MINUTE_MS, hour: HOUR_MS };
+export const LEVEL_MS: Readonly<Record<Level, number>> = {
+  minute: MINUTE_MS,
+  hour: HOUR_MS,
+  day: DAY_MS,
+};
 
 /** How long each level keeps its time, in ms, counted back from now. */
 export type Retention = Readonly<Record<Level, number>>;
@@ -36,8 +42,29 @@ export function isKept(bucket: Bucket, nowMs: number, retention: Retention): boo
   return bucketEndMs(bucket) > nowMs - retention[bucket.level];
 }
 
+/** The finest level that still keeps this time; null when none does. */
+export function finestKept(timeMs: number, nowMs: number, retention: Retention): Level | null {
+  return LEVELS.find((level) => isKept(bucketOf(level, timeMs), nowMs, retention)) ?? null;
+}
+
+/** The buckets of this time from a level on to the coarsest that are still kept. */
+export function keptFrom(
+  { level, startMs }: Bucket,
+  nowMs: number,
+  retention: Retention,
+): Bucket[] {
+  return LEVELS.slice(LEVELS.indexOf(level))
+    .map((coarser) => bucketOf(coarser, startMs))
+    .filter((bucket) => isKept(bucket, nowMs, retention));
+}
+
 export function expiresAtMs(bucket: Bucket, retention: Retention): number {
   return bucketEndMs(bucket) + retention[bucket.level] + EXPIRY_SLACK_MS;
+}
+
+/** When the last bucket that holds this time expires. */
+export function lastExpiryMs(timeMs: number, retention: Retention): number {
+  return expiresAtMs(bucketOf(COARSEST_LEVEL, timeMs), retention);
 }
 
 /** Stands for the bucket in maps. */

@@ -1,6 +1,6 @@
 /**
  * When open parts want to be merged or compacted, and which of them go together. Pure: from the
- * index of a stream's parts and the time.
+ * index of a share's parts and the time.
  */
 import { type Bucket, bucketEndMs, bucketKey, bucketOf } from './buckets.ts';
 import {
@@ -21,8 +21,8 @@ export interface OpenBucket {
 }
 
 export interface CompactionPlan {
-  /** Parts of closed (or full) buckets, by the hour they lie in: each becomes one commit. */
-  readonly hours: readonly { readonly hour: Bucket; readonly parts: readonly PartRef[] }[];
+  /** Parts of closed (or full) buckets, in groups that become one commit each. */
+  readonly groups: readonly (readonly PartRef[])[];
   /** Parts of one open bucket each, to be merged into one part. */
   readonly merges: readonly (readonly PartRef[])[];
 }
@@ -44,28 +44,37 @@ export function isFull({ parts }: OpenBucket): boolean {
   return parts.length >= BUCKET_PARTS_MAX || bytes >= BUCKET_PART_BYTES_MAX;
 }
 
-/** When the stream wants its next visit; null without parts. */
+/** When the share wants its next visit; null without parts. */
 export function compactionDueMs(parts: readonly PartRef[], nowMs: number): number | null {
   const times = openBuckets(parts).map((open) => bucketDueMs(open, nowMs));
   return times.length === 0 ? null : Math.min(...times);
 }
 
 export function planCompaction(parts: readonly PartRef[], nowMs: number): CompactionPlan {
-  const hours = new Map<number, { hour: Bucket; parts: PartRef[]; isDue: boolean }>();
+  const groups = new Map<string, { parts: PartRef[]; isDue: boolean }>();
   const merges: (readonly PartRef[])[] = [];
   for (const open of openBuckets(parts)) {
     const full = isFull(open);
     if (isClosed(open.bucket, nowMs) || full) {
-      const hour = bucketOf('hour', open.bucket.startMs);
-      const entry = hours.get(hour.startMs) ?? { hour, parts: [], isDue: false };
-      entry.parts.push(...open.parts);
-      entry.isDue ||= full || bucketDueMs(open, nowMs) <= nowMs;
-      hours.set(hour.startMs, entry);
+      const key = groupKey(open.bucket);
+      const group = groups.get(key) ?? { parts: [], isDue: false };
+      group.parts.push(...open.parts);
+      group.isDue ||= full || bucketDueMs(open, nowMs) <= nowMs;
+      groups.set(key, group);
     } else if (mergeable(open).length >= BUCKET_PARTS_DUE) {
       merges.push(...mergesOf(open));
     }
   }
-  return { hours: [...hours.values()].filter(({ isDue }) => isDue), merges };
+  const due = [...groups.values()].filter(({ isDue }) => isDue);
+  return { groups: due.map((group) => group.parts), merges };
+}
+
+/**
+ * An hour's minutes and the hour itself go together, so that a commit replaces at most 62
+ * summaries; parts of a day are of a time whose hours are gone.
+ */
+function groupKey({ level, startMs }: Bucket): string {
+  return bucketKey(level === 'day' ? { level, startMs } : bucketOf('hour', startMs));
 }
 
 function bucketDueMs(open: OpenBucket, nowMs: number): number {

@@ -9,7 +9,7 @@ import { BrokenStreamError } from '../lib/store-errors.ts';
 import type { SummaryContext } from '../sketches/summary.ts';
 import { Appender } from './appender.ts';
 import { BatchBuilder } from './batch.ts';
-import { type Bucket, bucketOf, isKept, LEVELS, type Retention } from './buckets.ts';
+import { type Bucket, bucketOf, finestKept, type Retention } from './buckets.ts';
 import {
   IngestRefusedError,
   type RejectedEvent,
@@ -214,6 +214,7 @@ type Place =
     };
 
 const NO_STREAMS: ReadonlySet<string> = new Set();
+const NO_VALUES: readonly [string, string][] = [];
 
 /** Streams, and values of their dimensions, that are not known yet; null when all are. */
 function wantedOf(
@@ -231,11 +232,11 @@ function wantedOf(
       profile = profileOf(registry, stream);
     }
     if (profile === null || (profile.hasEvents && dims === null)) continue;
+    const newValues = dims === null ? NO_VALUES : newValuesOf(dims, profile.dimensions);
+    if (profile.hasEvents && newValues.length === 0) continue;
     const { retention } = profile.settings;
     // An event that is not taken makes nothing known.
     if (bucketFor(atMs ?? nowMs, nowMs, maxFutureMs, retention) === null) continue;
-    const newValues = dims === null ? [] : newValuesOf(dims, profile.dimensions);
-    if (profile.hasEvents && newValues.length === 0) continue;
     wanted ??= new Map<string, Map<string, Set<string>>>();
     const byDimension = wanted.get(stream) ?? new Map<string, Set<string>>();
     wanted.set(stream, byDimension);
@@ -246,15 +247,20 @@ function wantedOf(
   return wanted;
 }
 
+/** Without a new list in the usual case, that all are known. */
 function newValuesOf(
   dims: NonNullable<EventInput['dims']>,
   dimensions: readonly ProfileDimension[],
-): [string, string][] {
-  return dimensions.flatMap((dimension): [string, string][] => {
-    const value = dimension.hasRoom ? valueOf(dims, dimension) : null;
-    const isKnown = value === null || value === OTHER_VALUE || dimension.shares.has(value);
-    return isKnown ? [] : [[dimension.name, value]];
-  });
+): readonly [string, string][] {
+  let found: [string, string][] | null = null;
+  for (const dimension of dimensions) {
+    if (!dimension.hasRoom) continue;
+    const value = valueOf(dims, dimension);
+    if (value === null || value === OTHER_VALUE || dimension.shares.has(value)) continue;
+    found ??= [];
+    found.push([dimension.name, value]);
+  }
+  return found ?? NO_VALUES;
 }
 
 function placeOf(
@@ -300,9 +306,6 @@ function bucketFor(
   retention: Retention,
 ): Bucket | null {
   if (timeMs > nowMs + maxFutureMs) return null;
-  for (const level of LEVELS) {
-    const bucket = bucketOf(level, timeMs);
-    if (isKept(bucket, nowMs, retention)) return bucket;
-  }
-  return null;
+  const level = finestKept(timeMs, nowMs, retention);
+  return level === null ? null : bucketOf(level, timeMs);
 }

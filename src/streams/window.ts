@@ -1,31 +1,55 @@
 /**
- * Windows: what a query covers, and the fewest buckets that cover it. Pure; times in epoch ms, UTC.
+ * Windows: what a query covers, and the fewest buckets that cover it. Pure; times in epoch ms.
  */
 import {
   type Bucket,
   bucketEndMs,
+  bucketOf,
+  COARSEST_LEVEL,
   ceilTo,
   DAY_MS,
   floorTo,
   HOUR_MS,
   isKept,
-  type Level,
   LEVEL_MS,
+  LEVELS,
+  type Level,
   MINUTE_MS,
   type Retention,
 } from './buckets.ts';
-import { SERIES_POINTS_MAX } from './limits.ts';
+import { daysOfPeriod, openZone, type Zone } from './calendar.ts';
 
-export const WINDOW_MAX_MS = 31 * DAY_MS;
+export const WINDOW_MAX_MS = 400 * DAY_MS;
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 
-export interface WindowRequest {
-  /** Whole minutes, at most WINDOW_MAX_MS. */
+/** So many whole minutes up to an end. */
+export interface TrailingWindow {
+  readonly kind: 'trailing';
+  /** At most WINDOW_MAX_MS. */
   readonly lengthMs: number;
-  /** Exclusive end; null: now. */
+  /** Exclusive end, rounded down to the minute; null: now. */
   readonly untilMs: number | null;
 }
+
+/** From one minute to another, both rounded down. */
+export interface RangeWindow {
+  readonly kind: 'range';
+  readonly fromMs: number;
+  /** Exclusive; null: now. */
+  readonly toMs: number | null;
+}
+
+/** A day, week, month or year of a zone's calendar; one that is in progress ends now. */
+export interface PeriodWindow {
+  readonly kind: 'period';
+  /** Like `today`, `last_week`, `2026-11`: see calendar.ts. */
+  readonly period: string;
+  /** IANA name. */
+  readonly zone: string;
+}
+
+export type WindowRequest = TrailingWindow | RangeWindow | PeriodWindow;
 
 /** Half open: from <= time < to. */
 export interface Span {
@@ -36,13 +60,21 @@ export interface Span {
 /** A span that is covered by whole buckets, oldest first. */
 export interface CoveredSpan extends Span {
   readonly buckets: readonly Bucket[];
+  /** True when it holds more than was asked for: the finer buckets of an edge are gone. */
+  readonly widened: boolean;
 }
 
 /** A question that cannot be answered as it was put; `parameter` is the field at fault. */
 export class WindowError extends Error {
   override readonly name = 'WindowError';
-  readonly code: 'until_in_future' | 'step_too_fine' | 'too_many_points';
-  readonly parameter: 'until' | 'step';
+  readonly code:
+    | 'until_in_future'
+    | 'range_reversed'
+    | 'invalid_period'
+    | 'invalid_zone'
+    | 'step_too_fine'
+    | 'too_many_points';
+  readonly parameter: 'until' | 'from' | 'to' | 'period' | 'tz' | 'step';
 
   constructor(code: WindowError['code'], parameter: WindowError['parameter'], message: string) {
     super(message);
@@ -51,7 +83,7 @@ export class WindowError extends Error {
   }
 }
 
-/** `90m`, `24h`, `31d` in ms; null when malformed, zero or too long. */
+/** `90m`, `24h`, `400d` in ms; null when malformed, zero or too long. */
 export function parseWindow(text: string): number | null {
   const match = /^([1-9]\d{0,5})([mhd])$/.exec(text);
   if (match === null) return null;
@@ -59,88 +91,120 @@ export function parseWindow(text: string): number | null {
   return lengthMs <= WINDOW_MAX_MS ? lengthMs : null;
 }
 
+/** Throws WindowError. */
+export function zoneOf(name: string): Zone {
+  const zone = openZone(name);
+  if (zone === null) {
+    const message = 'expected the IANA name of a time zone, such as Europe/Paris';
+    throw new WindowError('invalid_zone', 'tz', message);
+  }
+  return zone;
+}
+
+/** The minutes that a window means. Throws WindowError. */
+export function spanOf(request: WindowRequest, nowMs: number): Span {
+  if (request.kind === 'trailing') return trailingSpan(request, nowMs);
+  return request.kind === 'range' ? rangeSpan(request, nowMs) : periodSpan(request, nowMs);
+}
+
 /**
- * The minutes that a window means. A trailing one ends now and begins with the minute N - 1 before
- * the current one; `until` is rounded down to its minute.
+ * The fewest buckets that cover a span: whole days where a day lies inside of it, hours and then
+ * minutes at the edges. An edge whose finer buckets are not kept any more is widened to the coarser
+ * one; what no level keeps any more is cut off. The answer's span says both.
  */
-export function spanOf({ lengthMs, untilMs }: WindowRequest, nowMs: number): Span {
+export function coverSpan(span: Span, nowMs: number, retention: Retention): CoveredSpan {
+  const endMs = ceilTo(span.toMs, MINUTE_MS);
+  // Nothing before it is kept; a span may begin centuries ago.
+  const oldestMs = floorTo(nowMs - retention[COARSEST_LEVEL], LEVEL_MS[COARSEST_LEVEL]);
+  const fromMs = Math.max(span.fromMs, oldestMs);
+  const buckets = coverFrom(COARSEST_LEVEL, fromMs, endMs, (bucket) =>
+    isKept(bucket, nowMs, retention),
+  ).filter((bucket) => isKept(bucket, nowMs, retention));
+  const [first] = buckets;
+  const last = buckets.at(-1);
+  if (first === undefined || last === undefined) {
+    return { fromMs: span.toMs, toMs: span.toMs, buckets: [], widened: false };
+  }
+  const lastEndMs = bucketEndMs(last);
+  return {
+    fromMs: first.startMs,
+    toMs: lastEndMs > endMs ? Math.min(lastEndMs, Math.max(nowMs, span.toMs)) : span.toMs,
+    buckets,
+    widened: first.startMs < span.fromMs || lastEndMs > endMs,
+  };
+}
+
+/** Ends now and begins with the minute N - 1 before the current one, or ends with a minute. */
+function trailingSpan({ lengthMs, untilMs }: TrailingWindow, nowMs: number): Span {
   if (untilMs === null) {
     return { fromMs: floorTo(nowMs, MINUTE_MS) - lengthMs + MINUTE_MS, toMs: nowMs };
   }
-  if (untilMs > nowMs) {
-    throw new WindowError('until_in_future', 'until', 'until lies in the future');
-  }
+  checkEnd(untilMs, nowMs, 'until');
   const toMs = floorTo(untilMs, MINUTE_MS);
   return { fromMs: toMs - lengthMs, toMs };
 }
 
-/**
- * The fewest buckets that cover a span: whole hours where an hour lies inside of it, minutes at the
- * edges. An edge whose minutes are not kept any more is widened to the hour; what no level keeps
- * any more is cut off. The answer's span says both.
- */
-export function coverSpan(span: Span, nowMs: number, retention: Retention): CoveredSpan {
-  const endMs = ceilTo(span.toMs, MINUTE_MS);
-  const firstHourMs = ceilTo(span.fromMs, HOUR_MS);
-  const lastHourMs = floorTo(endMs, HOUR_MS);
-  const buckets: Bucket[] = [];
-  if (firstHourMs > lastHourMs) {
-    buckets.push(...edge(span.fromMs, endMs, nowMs, retention));
-  } else {
-    buckets.push(...edge(span.fromMs, firstHourMs, nowMs, retention));
-    buckets.push(...bucketsBetween('hour', firstHourMs, lastHourMs));
-    buckets.push(...edge(lastHourMs, endMs, nowMs, retention));
+function rangeSpan(request: RangeWindow, nowMs: number): Span {
+  if (request.toMs !== null) checkEnd(request.toMs, nowMs, 'to');
+  const fromMs = floorTo(request.fromMs, MINUTE_MS);
+  const toMs = request.toMs === null ? nowMs : floorTo(request.toMs, MINUTE_MS);
+  if (fromMs >= toMs) {
+    const end = request.toMs === null ? 'now' : 'to';
+    const message = `must lie before ${end}, by at least a minute`;
+    throw new WindowError('range_reversed', 'from', message);
   }
-  const kept = buckets.filter((bucket) => isKept(bucket, nowMs, retention));
-  if (kept.length === 0) return { fromMs: span.toMs, toMs: span.toMs, buckets: [] };
-  const widenedToMs = bucketEndMs(kept.at(-1)!);
-  return {
-    fromMs: kept[0]!.startMs,
-    toMs: widenedToMs > endMs ? Math.min(widenedToMs, Math.max(nowMs, span.toMs)) : span.toMs,
-    buckets: kept,
-  };
+  return { fromMs, toMs };
 }
 
-/**
- * The points of a series: each is a step of the calendar in UTC; the last one holds the window's
- * end, and there are as many as steps fit into the window.
- */
-export function seriesSpans(
-  request: WindowRequest,
-  stepMs: number,
-  nowMs: number,
-  retention: Retention,
-): Span[] {
-  const { toMs } = spanOf(request, nowMs);
-  const count = Math.ceil(request.lengthMs / stepMs);
-  if (count > SERIES_POINTS_MAX) {
-    const message = `more than ${SERIES_POINTS_MAX} points: take a longer step`;
-    throw new WindowError('too_many_points', 'step', message);
+function periodSpan({ period, zone: zoneName }: PeriodWindow, nowMs: number): Span {
+  const zone = zoneOf(zoneName);
+  const days = daysOfPeriod(period, zone.dayOf(nowMs));
+  if (days === null) {
+    const message =
+      'expected today, yesterday, this_week, last_week, this_month, last_month, ' +
+      'this_year, last_year, or a date such as 2026, 2026-11, 2026-W48 or 2026-11-30';
+    throw new WindowError('invalid_period', 'period', message);
   }
-  const lastStartMs = floorTo(toMs - 1, stepMs);
-  const firstStartMs = lastStartMs - (count - 1) * stepMs;
-  const isWholeHours = stepMs % HOUR_MS === 0;
-  if (!isWholeHours && !isKept({ level: 'minute', startMs: firstStartMs }, nowMs, retention)) {
-    const message = 'the minutes of that time are not kept any more: take whole hours as step';
-    throw new WindowError('step_too_fine', 'step', message);
+  const fromMs = zone.startOfDay(days.fromDay);
+  if (fromMs > nowMs) {
+    throw new WindowError('until_in_future', 'period', 'lies in the future');
   }
-  return Array.from({ length: count }, (_, index) => {
-    const fromMs = firstStartMs + index * stepMs;
-    return { fromMs, toMs: Math.min(fromMs + stepMs, toMs) };
-  });
+  return { fromMs, toMs: Math.min(zone.startOfDay(days.toDay), nowMs) };
 }
 
-/** A part of one hour: by minutes while all of them are kept, else by the whole hour. */
-function edge(fromMs: number, toMs: number, nowMs: number, retention: Retention): Bucket[] {
+function checkEnd(endMs: number, nowMs: number, parameter: 'until' | 'to'): void {
+  if (endMs <= nowMs) return;
+  throw new WindowError('until_in_future', parameter, 'lies in the future');
+}
+
+/** Whole buckets of the level, and what is left over on either side by finer ones. */
+function coverFrom(
+  level: Level,
+  fromMs: number,
+  toMs: number,
+  isThere: (bucket: Bucket) => boolean,
+): Bucket[] {
   if (fromMs >= toMs) return [];
-  if (isKept({ level: 'minute', startMs: fromMs }, nowMs, retention)) {
-    return bucketsBetween('minute', fromMs, toMs);
-  }
-  return [{ level: 'hour', startMs: floorTo(fromMs, HOUR_MS) }];
+  const finer = LEVELS[LEVELS.indexOf(level) - 1];
+  const firstMs = ceilTo(fromMs, LEVEL_MS[level]);
+  const lastMs = floorTo(toMs, LEVEL_MS[level]);
+  // Its oldest bucket is the first to go, and without it only the coarser one holds it all.
+  const edge = (edgeFromMs: number, edgeToMs: number): Bucket[] => {
+    if (edgeFromMs >= edgeToMs) return [];
+    return finer !== undefined && isThere(bucketOf(finer, edgeFromMs))
+      ? coverFrom(finer, edgeFromMs, edgeToMs, isThere)
+      : [bucketOf(level, edgeFromMs)];
+  };
+  if (firstMs > lastMs) return edge(fromMs, toMs);
+  return [
+    ...edge(fromMs, firstMs),
+    ...bucketsBetween(level, firstMs, lastMs),
+    ...edge(lastMs, toMs),
+  ];
 }
 
 function bucketsBetween(level: Level, fromMs: number, toMs: number): Bucket[] {
-  const count = Math.max(0, Math.round((toMs - fromMs) / LEVEL_MS[level]));
+  const count = Math.round((toMs - fromMs) / LEVEL_MS[level]);
   return Array.from({ length: count }, (_, index) => ({
     level,
     startMs: fromMs + index * LEVEL_MS[level],

@@ -24,8 +24,12 @@ const hour = bucketOf('hour', START_MS);
 describe('damage', () => {
   const minuteName = 'partition 0 minute:2026-11-30T12:34Z';
   const hourName = 'partition 0 hour:2026-11-30T12:00Z';
-  const wholeHour = { lengthMs: HOUR_MS, untilMs: bucketEndMs(hour) };
-  const untilMinute = { lengthMs: 2 * MINUTE_MS, untilMs: bucketEndMs(minute) + MINUTE_MS };
+  const wholeHour = { kind: 'trailing', lengthMs: HOUR_MS, untilMs: bucketEndMs(hour) } as const;
+  const untilMinute = {
+    kind: 'trailing',
+    lengthMs: 2 * MINUTE_MS,
+    untilMs: bucketEndMs(minute) + MINUTE_MS,
+  };
 
   test('of a part is moved aside, and minute and hour say that something is missing', async () => {
     const pipeline = new Pipeline();

@@ -22,7 +22,7 @@ import { Pipeline, RETENTION, START_MS } from '../support/pipeline.ts';
 
 const minute = bucketOf('minute', START_MS);
 const hour = bucketOf('hour', START_MS);
-const window = { lengthMs: HOUR_MS, untilMs: null };
+const window = { kind: 'trailing', lengthMs: HOUR_MS, untilMs: null } as const;
 
 describe('the compaction of a bucket', () => {
   test('brings its parts into the minute and the hour once, and they leave', async () => {

@@ -6,7 +6,7 @@ import { BUCKET_PARTS_MAX, FOLD_BYTES_MAX, FOLD_ENTRIES_MAX } from '../../src/st
 import type { FoldCommit } from '../../src/streams/store-port.ts';
 import { Pipeline, RETENTION, START_MS } from '../support/pipeline.ts';
 
-const window = { lengthMs: HOUR_MS, untilMs: null };
+const window = { kind: 'trailing', lengthMs: HOUR_MS, untilMs: null } as const;
 const minute = bucketOf('minute', START_MS);
 
 describe('the fold', () => {

@@ -7,7 +7,7 @@ import { APPEND_REPEAT_PAUSE_MS, REJECTED_LISTED_MAX } from '../../src/streams/l
 import type { AppendRequest } from '../../src/streams/store-port.ts';
 import { Pipeline, RETENTION, START_MS } from '../support/pipeline.ts';
 
-const HOUR_WINDOW = { lengthMs: HOUR_MS, untilMs: null };
+const HOUR_WINDOW = { kind: 'trailing', lengthMs: HOUR_MS, untilMs: null } as const;
 
 describe('which events are taken', () => {
   test('those of the future up to the limit, and none of a millisecond later', async () => {
@@ -122,7 +122,7 @@ describe('a batch with a key', () => {
     await pipeline.foldAll();
     const { total } = await pipeline.queries.top({
       stream: 'default',
-      window: { lengthMs: 2 * HOUR_MS, untilMs: null },
+      window: { kind: 'trailing', lengthMs: 2 * HOUR_MS, untilMs: null },
       k: 1,
     });
     expect(total).toBe(2);

@@ -207,7 +207,7 @@ async function checkSeries(
 
 function windowOf({ lengthMinutes, untilAgeMinutes }: Question) {
   const untilMs = untilAgeMinutes === null ? null : NOW_MS - untilAgeMinutes * MINUTE_MS;
-  return { window: { lengthMs: lengthMinutes * MINUTE_MS, untilMs } };
+  return { window: { kind: 'trailing', lengthMs: lengthMinutes * MINUTE_MS, untilMs } };
 }
 
 interface Span {

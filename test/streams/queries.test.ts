@@ -6,7 +6,7 @@ import { WindowError } from '../../src/streams/window.ts';
 import { Pipeline, START_MS } from '../support/pipeline.ts';
 
 const stream = 'default';
-const window = { lengthMs: HOUR_MS, untilMs: null };
+const window = { kind: 'trailing', lengthMs: HOUR_MS, untilMs: null } as const;
 const NARROW: SummaryShape = {
   ...CLOSED_SHAPE,
   width: 64,
@@ -115,7 +115,7 @@ describe('distinct', () => {
     const ages = [0, 0, MINUTE_MS, HOUR_MS, 3 * HOUR_MS];
     await pipeline.sendEach(ages.map((age) => ({ actor: 'x', atMs: START_MS - age })));
     await pipeline.compactAll();
-    const day = { lengthMs: DAY_MS, untilMs: null };
+    const day = { kind: 'trailing', lengthMs: DAY_MS, untilMs: null } as const;
     expect(await pipeline.queries.distinct({ stream, window: day })).toMatchObject({
       estimate: 1,
       lower: 1,
@@ -187,7 +187,7 @@ describe('series', () => {
     await pipeline.sendEach(ages.map((age, index) => ({ atMs: START_MS - age, count: index + 1 })));
     await pipeline.compactAll();
     for (const stepMs of [HOUR_MS, 30 * MINUTE_MS, MINUTE_MS]) {
-      const asked = { lengthMs: 5 * HOUR_MS, untilMs: hourMs };
+      const asked = { kind: 'trailing', lengthMs: 5 * HOUR_MS, untilMs: hourMs } as const;
       const { points, fromMs, toMs } = await pipeline.queries.series({
         stream,
         window: asked,
@@ -208,7 +208,11 @@ describe('series', () => {
       { item: 'b', actor: 'x', atMs: START_MS - MINUTE_MS },
     ]);
     await pipeline.foldAll();
-    const asked = { stream, window: { lengthMs: 2 * MINUTE_MS, untilMs: null }, stepMs: MINUTE_MS };
+    const asked = {
+      stream,
+      window: { kind: 'trailing', lengthMs: 2 * MINUTE_MS, untilMs: null },
+      stepMs: MINUTE_MS,
+    };
     const ofItem = await pipeline.queries.series({ ...asked, item: 'a' });
     expect(ofItem.item).toBe('a');
     expect(ofItem.points).toMatchObject([{ count: 0 }, { count: 2, lower: 2, exact: true }]);
@@ -236,7 +240,11 @@ describe('series', () => {
     await pipeline.send([{ atMs: hourMs + 50 * MINUTE_MS }]);
     await pipeline.compactAll();
     const untilMs = hourMs + 20 * MINUTE_MS;
-    const asked = { stream, window: { lengthMs: HOUR_MS, untilMs }, stepMs: HOUR_MS };
+    const asked = {
+      stream,
+      window: { kind: 'trailing', lengthMs: HOUR_MS, untilMs },
+      stepMs: HOUR_MS,
+    };
     expect((await pipeline.queries.series(asked)).points).toMatchObject([
       { fromMs: hourMs, toMs: hourMs + HOUR_MS, count: 1 },
     ]);
@@ -246,12 +254,20 @@ describe('series', () => {
     const pipeline = new Pipeline();
     const oldestKeptMs = Date.UTC(2026, 9, 29, 12);
     const untilMs = oldestKeptMs + 2 * HOUR_MS;
-    const asked = { stream, window: { lengthMs: 5 * HOUR_MS, untilMs }, stepMs: HOUR_MS };
+    const asked = {
+      stream,
+      window: { kind: 'trailing', lengthMs: 5 * HOUR_MS, untilMs },
+      stepMs: HOUR_MS,
+    };
     const { points, fromMs } = await pipeline.queries.series(asked);
     expect(points.map((point) => point.fromMs)).toEqual([oldestKeptMs, oldestKeptMs + HOUR_MS]);
     expect(fromMs).toBe(oldestKeptMs);
     // A step that is kept in part begins where it is kept from.
-    const days = { stream, window: { lengthMs: 3 * DAY_MS, untilMs }, stepMs: DAY_MS };
+    const days = {
+      stream,
+      window: { kind: 'trailing', lengthMs: 3 * DAY_MS, untilMs },
+      stepMs: DAY_MS,
+    };
     expect((await pipeline.queries.series(days)).points).toMatchObject([
       { fromMs: oldestKeptMs, toMs: untilMs },
     ]);
@@ -259,7 +275,11 @@ describe('series', () => {
 
   test('of a time of which nothing is kept has no points', async () => {
     const untilMs = START_MS - 40 * DAY_MS;
-    const asked = { stream, window: { lengthMs: HOUR_MS, untilMs }, stepMs: HOUR_MS };
+    const asked = {
+      stream,
+      window: { kind: 'trailing', lengthMs: HOUR_MS, untilMs },
+      stepMs: HOUR_MS,
+    };
     const answer = await new Pipeline().queries.series(asked);
     expect(answer.points).toEqual([]);
     expect(answer.fromMs).toBe(answer.toMs);
@@ -269,11 +289,11 @@ describe('series', () => {
 describe('a window that cannot be answered', () => {
   test('is refused before anything is read', async () => {
     const pipeline = new Pipeline();
-    const future = { lengthMs: HOUR_MS, untilMs: START_MS + 1 };
+    const future = { kind: 'trailing', lengthMs: HOUR_MS, untilMs: START_MS + 1 } as const;
     const { queries } = pipeline;
     await expect(queries.top({ stream, window: future, k: 1 })).rejects.toThrow(WindowError);
     await expect(queries.distinct({ stream, window: future })).rejects.toThrow(WindowError);
-    const many = { lengthMs: 31 * DAY_MS, untilMs: null };
+    const many = { kind: 'trailing', lengthMs: 31 * DAY_MS, untilMs: null } as const;
     const asked = { stream, window: many, stepMs: MINUTE_MS };
     await expect(queries.series(asked)).rejects.toMatchObject({ code: 'too_many_points' });
     expect(pipeline.watched.calls).toEqual([]);

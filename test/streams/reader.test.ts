@@ -9,7 +9,7 @@ import { Pipeline, RETENTION, START_MS } from '../support/pipeline.ts';
 
 const minute = bucketOf('minute', START_MS);
 const hour = bucketOf('hour', START_MS);
-const HOUR: WindowRequest = { lengthMs: HOUR_MS, untilMs: null };
+const HOUR: WindowRequest = { kind: 'trailing', lengthMs: HOUR_MS, untilMs: null };
 
 describe('a read', () => {
   test('holds closed summaries and open parts, in the order of calendar and partitions', async () => {
@@ -20,7 +20,11 @@ describe('a read', () => {
     const nowMs = pipeline.clock.nowMs();
     await pipeline.sendEach([{ atMs: nowMs }, { atMs: nowMs }]);
     await pipeline.foldAll();
-    const { summaries } = await read(pipeline, { lengthMs: 3 * HOUR_MS, untilMs: null });
+    const { summaries } = await read(pipeline, {
+      kind: 'trailing',
+      lengthMs: 3 * HOUR_MS,
+      untilMs: null,
+    });
     const startsMs = summaries.map(({ bucket }) => bucket.startMs);
     expect(startsMs).toEqual(startsMs.toSorted((a, b) => a - b));
     expect(summaries.reduce((sum, { summary }) => sum + summary.total, 0)).toBe(6);
@@ -33,7 +37,11 @@ describe('a read', () => {
     const toMs = hour.startMs + 10 * MINUTE_MS;
     const times = [fromMs - 1, fromMs, toMs - 1, toMs];
     const expectInside = async (): Promise<void> => {
-      const { summaries } = await read(pipeline, { lengthMs: toMs - fromMs, untilMs: toMs });
+      const { summaries } = await read(pipeline, {
+        kind: 'trailing',
+        lengthMs: toMs - fromMs,
+        untilMs: toMs,
+      });
       const total = summaries.reduce((sum, { summary }) => sum + summary.total, 0);
       expect(total).toBe(2);
     };
@@ -47,7 +55,11 @@ describe('a read', () => {
   test('of a window of which nothing is kept asks for nothing but the state of the log', async () => {
     const pipeline = new Pipeline();
     const untilMs = START_MS - 40 * DAY_MS;
-    const { summaries, missing } = await read(pipeline, { lengthMs: HOUR_MS, untilMs });
+    const { summaries, missing } = await read(pipeline, {
+      kind: 'trailing',
+      lengthMs: HOUR_MS,
+      untilMs,
+    });
     expect({ summaries, missing }).toEqual({ summaries: [], missing: [] });
     expect(pipeline.watched.calls.map(({ method }) => method)).toEqual(['readIndex']);
   });

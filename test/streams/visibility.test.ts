@@ -69,6 +69,6 @@ async function startWorkers(pipeline: Pipeline): Promise<{ stop: () => Promise<v
 
 /** Of a window wide enough for the whole test. */
 async function totalOf(pipeline: Pipeline): Promise<number> {
-  const window = { lengthMs: 3 * HOUR_MS, untilMs: null };
+  const window = { kind: 'trailing', lengthMs: 3 * HOUR_MS, untilMs: null } as const;
   return (await pipeline.queries.top({ stream: 'default', window, k: 1 })).total;
 }

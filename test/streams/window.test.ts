@@ -51,29 +51,37 @@ describe('the text of a window', () => {
 
 describe('the span of a window', () => {
   test('without an end it ends now and begins with a whole minute', () => {
-    expect(spanOf({ lengthMs: MINUTE_MS, untilMs: null }, NOW_MS)).toEqual({
+    expect(
+      spanOf({ kind: 'trailing', lengthMs: MINUTE_MS, untilMs: null }, NOW_MS),
+    ).toEqual({
       fromMs: Date.UTC(2026, 10, 30, 12, 34),
       toMs: NOW_MS,
     });
-    expect(spanOf({ lengthMs: HOUR_MS, untilMs: null }, NOW_MS)).toEqual({
-      fromMs: Date.UTC(2026, 10, 30, 11, 35),
-      toMs: NOW_MS,
-    });
+    expect(spanOf({ kind: 'trailing', lengthMs: HOUR_MS, untilMs: null }, NOW_MS)).toEqual(
+      {
+        fromMs: Date.UTC(2026, 10, 30, 11, 35),
+        toMs: NOW_MS,
+      },
+    );
   });
 
   test('with an end it lies before the minute that the end is in', () => {
     const untilMs = Date.UTC(2026, 10, 30, 11, 30, 59, 999);
     const toMs = Date.UTC(2026, 10, 30, 11, 30);
     const span = { fromMs: toMs - HOUR_MS, toMs };
-    expect(spanOf({ lengthMs: HOUR_MS, untilMs }, NOW_MS)).toEqual(span);
-    expect(spanOf({ lengthMs: HOUR_MS, untilMs: toMs }, NOW_MS)).toEqual(span);
+    expect(spanOf({ kind: 'trailing', lengthMs: HOUR_MS, untilMs }, NOW_MS)).toEqual(span);
+    expect(spanOf({ kind: 'trailing', lengthMs: HOUR_MS, untilMs: toMs }, NOW_MS)).toEqual(
+      span,
+    );
   });
 
   test('an end of now is taken and one of a millisecond later is refused', () => {
-    expect(spanOf({ lengthMs: HOUR_MS, untilMs: NOW_MS }, NOW_MS).toMs).toBe(
-      Date.UTC(2026, 10, 30, 12, 34),
+    expect(
+      spanOf({ kind: 'trailing', lengthMs: HOUR_MS, untilMs: NOW_MS }, NOW_MS).toMs,
+    ).toBe(Date.UTC(2026, 10, 30, 12, 34));
+    const refused = windowErrorOf(() =>
+      spanOf({ kind: 'trailing', lengthMs: HOUR_MS, untilMs: NOW_MS + 1 }, NOW_MS),
     );
-    const refused = windowErrorOf(() => spanOf({ lengthMs: HOUR_MS, untilMs: NOW_MS + 1 }, NOW_MS));
     expect(refused).toMatchObject({ code: 'until_in_future', parameter: 'until' });
   });
 });
@@ -114,7 +122,9 @@ describe('the buckets that cover a span', () => {
   });
 
   test('hold the current minute to its end, while the span still ends now', () => {
-    const covered = cover(spanOf({ lengthMs: 2 * MINUTE_MS, untilMs: null }, NOW_MS));
+    const covered = cover(
+      spanOf({ kind: 'trailing', lengthMs: 2 * MINUTE_MS, untilMs: null }, NOW_MS),
+    );
     expect(namesOf(covered)).toEqual(['minute 12:33', 'minute 12:34']);
     expect(covered.toMs).toBe(NOW_MS);
   });
@@ -222,7 +232,12 @@ describe('the points of a series', () => {
   const untilMs = Date.UTC(2026, 10, 30, 12);
 
   test('are steps of the calendar, oldest first, without gaps', () => {
-    const spans = seriesSpans({ lengthMs: 3 * HOUR_MS, untilMs }, HOUR_MS, NOW_MS, RETENTION);
+    const spans = seriesSpans(
+      { kind: 'trailing', lengthMs: 3 * HOUR_MS, untilMs },
+      HOUR_MS,
+      NOW_MS,
+      RETENTION,
+    );
     expect(spans).toEqual(
       [9, 10, 11].map((hour) => ({
         fromMs: Date.UTC(2026, 10, 30, hour),
@@ -232,7 +247,7 @@ describe('the points of a series', () => {
   });
 
   test('the last one is partial and ends where the window ends', () => {
-    const request = { lengthMs: 2 * HOUR_MS, untilMs: null };
+    const request = { kind: 'trailing', lengthMs: 2 * HOUR_MS, untilMs: null } as const;
     expect(seriesSpans(request, HOUR_MS, NOW_MS, RETENTION)).toEqual([
       { fromMs: NOW_HOUR_MS - HOUR_MS, toMs: NOW_HOUR_MS },
       { fromMs: NOW_HOUR_MS, toMs: NOW_MS },
@@ -240,7 +255,12 @@ describe('the points of a series', () => {
   });
 
   test('are aligned to days where the step is a day, wherever the window ends', () => {
-    const spans = seriesSpans({ lengthMs: 7 * DAY_MS, untilMs }, DAY_MS, NOW_MS, RETENTION);
+    const spans = seriesSpans(
+      { kind: 'trailing', lengthMs: 7 * DAY_MS, untilMs },
+      DAY_MS,
+      NOW_MS,
+      RETENTION,
+    );
     expect(spans).toHaveLength(7);
     expect(spans[0]).toEqual({
       fromMs: Date.UTC(2026, 10, 24),
@@ -250,16 +270,21 @@ describe('the points of a series', () => {
   });
 
   test('a step that does not divide the window gives one point more', () => {
-    const request = { lengthMs: 10 * MINUTE_MS, untilMs };
+    const request = { kind: 'trailing', lengthMs: 10 * MINUTE_MS, untilMs } as const;
     expect(seriesSpans(request, 3 * MINUTE_MS, NOW_MS, RETENTION)).toHaveLength(4);
   });
 
   test('may be as many as the limit and not one more', () => {
     const seriesOf = (points: number): Span[] =>
-      seriesSpans({ lengthMs: points * MINUTE_MS, untilMs }, MINUTE_MS, NOW_MS, {
-        ...RETENTION,
-        minute: 31 * DAY_MS,
-      });
+      seriesSpans(
+        { kind: 'trailing', lengthMs: points * MINUTE_MS, untilMs },
+        MINUTE_MS,
+        NOW_MS,
+        {
+          ...RETENTION,
+          minute: 31 * DAY_MS,
+        },
+      );
     expect(seriesOf(SERIES_POINTS_MAX)).toHaveLength(SERIES_POINTS_MAX);
     const refused = windowErrorOf(() => seriesOf(SERIES_POINTS_MAX + 1));
     expect(refused).toMatchObject({ code: 'too_many_points', parameter: 'step' });
@@ -268,7 +293,12 @@ describe('the points of a series', () => {
   test('a step in minutes is refused where the first of them is gone, whole hours are not', () => {
     const seriesFrom = (firstMs: number, stepMs: number): Span[] => {
       const lengthMs = 2 * HOUR_MS;
-      return seriesSpans({ lengthMs, untilMs: firstMs + lengthMs }, stepMs, NOW_MS, RETENTION);
+      return seriesSpans(
+        { kind: 'trailing', lengthMs, untilMs: firstMs + lengthMs },
+        stepMs,
+        NOW_MS,
+        RETENTION,
+      );
     };
     const oldestKeptMs = Date.UTC(2026, 10, 29, 11, 34);
     expect(seriesFrom(oldestKeptMs, MINUTE_MS)[0]?.fromMs).toBe(oldestKeptMs);
@@ -286,7 +316,7 @@ describe('the points of a series', () => {
     const lengths = fc.integer({ min: 1, max: 22 * 60 }).map((minutes) => minutes * MINUTE_MS);
     fc.assert(
       fc.property(steps, agesMs, lengths, (stepMs, ageMs, lengthMs) => {
-        const request = { lengthMs, untilMs: NOW_MS - ageMs };
+        const request = { kind: 'trailing', lengthMs, untilMs: NOW_MS - ageMs } as const;
         const { toMs } = spanOf(request, NOW_MS);
         const spans = seriesSpans(request, stepMs, NOW_MS, RETENTION);
         expect(spans).toHaveLength(Math.ceil(lengthMs / stepMs));

@@ -22,7 +22,11 @@ import { openStreamsRoom } from '../../src/streams/streams-room.ts';
 import { WatchedStore } from './watched-store.ts';
 
 export const START_MS = Date.UTC(2026, 10, 30, 12, 34, 56, 789);
-export const RETENTION: Retention = { minute: 25 * HOUR_MS, hour: 32 * DAY_MS };
+export const RETENTION: Retention = {
+  minute: 25 * HOUR_MS,
+  hour: 32 * DAY_MS,
+  day: 400 * DAY_MS,
+};
 /** More than a late part waits, and than a bucket takes to count as closed. */
 const COMPACTION_WAIT_MS = 2 * MINUTE_MS;
 

@@ -32,6 +32,7 @@ const PACKAGE_HOMES: readonly { readonly packages: RegExp; readonly home: RegExp
   { packages: /^ioredis$/, home: /^src\/(store\/redis|workers)\// },
   { packages: /^bullmq$/, home: /^src\/workers\// },
   { packages: /^(express|helmet|compression|zod-openapi)$/, home: /^src\/api\// },
+  { packages: /^luxon$/, home: /^src\/streams\/calendar\.ts$/ },
   { packages: /^prom-client$/, home: /^src\/(.*\/)?metrics\.ts$/ },
 ];
 

@@ -79,7 +79,11 @@ describe('the memory of the embedded store', () => {
     const ages = [0, MINUTE_MS, 3 * HOUR_MS, 24 * HOUR_MS, 20 * DAY_MS];
     await pipeline.sendEach(ages.map((age) => ({ atMs: START_MS - age })));
     await pipeline.compactAll();
-    const question = { stream: 'default', window: { lengthMs: 31 * DAY_MS, untilMs: null }, k: 1 };
+    const question = {
+      stream: 'default',
+      window: { kind: 'trailing', lengthMs: 31 * DAY_MS, untilMs: null },
+      k: 1,
+    };
     const before = await pipeline.queries.top(question);
     await pipeline.memory.readDueStreams(0, 0, 10);
     expect(await pipeline.queries.top(question)).toEqual(before);
