@@ -22,7 +22,8 @@ const ENTRY_OVERHEAD_BYTES = 300;
 const STALE_MARK = Buffer.from(',"stale":true}');
 
 export interface AnswerQuery {
-  readonly stream: string;
+  /** All that the answer is about. */
+  readonly streams: readonly string[];
   /** The same text for the same question. */
   readonly key: string;
 }
@@ -40,7 +41,7 @@ export interface AnswerCacheOptions {
 }
 
 interface Entry {
-  readonly stream: string;
+  readonly streams: readonly string[];
   readonly body: Buffer;
   readonly readAtMs: number;
   readonly freshUntilMs: number;
@@ -50,7 +51,7 @@ interface Entry {
 
 /** A read under way, and whether its answer may still be kept. */
 interface Flight {
-  readonly stream: string;
+  readonly streams: readonly string[];
   readonly body: Promise<Buffer>;
   readonly ticket: { isDropped: boolean };
 }
@@ -113,10 +114,10 @@ export class AnswerCache {
   /** Forgets a stream's answers, those that are being read included. */
   drop(stream: string): void {
     for (const [key, entry] of this.#entries.entries()) {
-      if (entry.stream === stream) this.#entries.delete(key);
+      if (entry.streams.includes(stream)) this.#entries.delete(key);
     }
     for (const [key, flight] of this.#flights) {
-      if (flight.stream !== stream) continue;
+      if (!flight.streams.includes(stream)) continue;
       flight.ticket.isDropped = true;
       this.#flights.delete(key);
     }
@@ -127,7 +128,7 @@ export class AnswerCache {
     if (running !== undefined) return running.body;
     const ticket = { isDropped: false };
     const body = this.#read(query, read, ticket);
-    const flight: Flight = { stream: query.stream, body, ticket };
+    const flight: Flight = { streams: query.streams, body, ticket };
     this.#flights.set(query.key, flight);
     const settle = (): void => {
       if (this.#flights.get(query.key) === flight) this.#flights.delete(query.key);
@@ -137,7 +138,7 @@ export class AnswerCache {
   }
 
   async #read(
-    { stream, key }: AnswerQuery,
+    { streams, key }: AnswerQuery,
     read: () => Promise<object>,
     ticket: Flight['ticket'],
   ): Promise<Buffer> {
@@ -148,7 +149,7 @@ export class AnswerCache {
       const body = Buffer.from(JSON.stringify(await read()));
       const freshUntilMs = readAtMs + FRESH_MS - prng.nextInt(JITTER_MS);
       if (!ticket.isDropped) {
-        this.#entries.set(key, { stream, body, readAtMs, freshUntilMs, hasFailed: false });
+        this.#entries.set(key, { streams, body, readAtMs, freshUntilMs, hasFailed: false });
       }
       return body;
     } catch (error) {

@@ -9,17 +9,21 @@ import type { Prng } from '../lib/prng.ts';
 import type { TagSource } from '../lib/random-tag.ts';
 import type { EventIngest } from '../streams/ingest.ts';
 import type { StreamQueries } from '../streams/queries.ts';
+import type { StreamRegistry } from '../streams/registry.ts';
 import { AnswerCache } from './answer-cache.ts';
 import { BodyReader } from './body-reader.ts';
 import { eventsEndpoint } from './events-route.ts';
 import type { HealthMonitor } from './health.ts';
+import { itemEndpoints } from './item-routes.ts';
 import type { ApiMetrics } from './metrics.ts';
+import { moderationEndpoints } from './moderation-routes.ts';
 import { openApiDocument } from './openapi.ts';
 import { docsEndpoints, operationsEndpoints } from './operations-routes.ts';
 import { problemHandler, undecodablePath, unknownPath } from './problems.ts';
 import { queryEndpoints } from './query-routes.ts';
 import { requestId, requestLog } from './request-log.ts';
 import type { Endpoint } from './route.ts';
+import { setEndpoint } from './set-route.ts';
 import { streamEndpoints } from './stream-routes.ts';
 
 /** Shorter answers take longer to compress than to send. */
@@ -38,12 +42,13 @@ export interface ApiParts extends ProcessParts {
   readonly prng: Prng;
   readonly ingest: EventIngest;
   readonly queries: StreamQueries;
+  readonly registry: StreamRegistry;
   readonly summaryCacheBytes: () => number;
 }
 
 /** Everything: events, queries, and what `workerApp` serves. */
 export function apiApp(parts: ApiParts): Express {
-  const { clock, config, health, ingest, metrics, prng, queries } = parts;
+  const { clock, config, health, ingest, metrics, prng, queries, registry } = parts;
   const bodies = new BodyReader({
     maxBytes: config.maxBodyBytes,
     maxBytesInFlight: config.maxBodyBytesInFlight,
@@ -63,8 +68,11 @@ export function apiApp(parts: ApiParts): Express {
   const { maxEventsPerRequest } = config;
   return serve(parts, [
     eventsEndpoint({ ingest, bodies, metrics, maxEventsPerRequest }),
-    ...queryEndpoints({ queries, cache, bodies }),
-    ...streamEndpoints({ queries, cache }),
+    ...queryEndpoints({ queries, registry, cache, bodies, clock }),
+    ...itemEndpoints({ queries, registry, cache, bodies, clock }),
+    setEndpoint({ queries, registry, cache }),
+    ...streamEndpoints({ queries, registry, cache, bodies }),
+    ...moderationEndpoints({ queries, registry, bodies }),
     ...operationsEndpoints({ health, metrics }),
   ]);
 }

@@ -2,58 +2,160 @@
 import type { z } from 'zod';
 import { assert } from '../lib/assert.ts';
 import type {
+  ComparedWindow,
+  CountBounds,
   DistinctAnswer,
+  DistinctBounds,
+  DistinctByAnswer,
+  Explain,
   ItemCount,
+  ItemDistinctAnswer,
   ItemsAnswer,
+  ModerationQueueAnswer,
   SeriesAnswer,
   SeriesPoint,
-  StreamList,
+  SetAnswer,
+  SpanFacts,
   TopAnswer,
+  TopRow,
+  TrendingAnswer,
   WindowFacts,
 } from '../streams/answers.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../streams/buckets.ts';
+import type { QuestionAnswer } from '../streams/questions/question.ts';
+import type { Segment } from '../streams/shares.ts';
 import type {
   distinctAnswer,
+  distinctByAnswer,
   itemAnswer,
+  itemDistinctAnswer,
   itemsAnswer,
+  queryAnswer,
+  queueAnswer,
   seriesAnswer,
-  streamList,
+  setAnswer,
   topAnswer,
+  trendingAnswer,
 } from './answer-schemas.ts';
 
 const MS_PER_SECOND = 1000;
+/** Steps that are of the same length everywhere; days are so only in UTC. */
+const STEP_UNIT_MS: Readonly<Record<string, number>> = { m: MINUTE_MS, h: HOUR_MS };
+const OVERLAP =
+  'An actor with several values is in several parts, but once in the union; an actor whose events ' +
+  'do not name the dimension is in the union only. Estimates differ by their errors besides.';
 
 export function presentTop(answer: TopAnswer): z.input<typeof topAnswer> {
-  const { items, k, total, exact, errorBound, maxUnlisted, saturated } = answer;
+  const { by, items, k, offset, certainRanks, total, exact, errorBound, maxUnlisted } = answer;
+  const { halfLifeMs, standardError, saturated } = answer;
   return {
     ...presentWindow(answer),
+    by,
+    total,
+    exact,
+    k,
+    offset,
+    returned: items.length,
+    certainRanks,
+    errorBound,
+    maxUnlisted,
+    ...mark('saturated', saturated),
+    ...(halfLifeMs === null ? {} : { halfLifeSeconds: halfLifeMs / MS_PER_SECOND }),
+    ...(standardError === undefined ? {} : { standardError }),
+    ...presentPrevious(answer),
+    items: items.map(presentTopRow),
+  };
+}
+
+export function presentTrending(answer: TrendingAnswer): z.input<typeof trendingAnswer> {
+  const { by, items, k, trendingCount, total, exact, baseline, minSupport, threshold } = answer;
+  const { kind, used, of, zone } = baseline;
+  return {
+    ...presentWindow(answer),
+    by,
     total,
     exact,
     k,
     returned: items.length,
-    errorBound,
-    maxUnlisted,
-    ...mark('saturated', saturated),
-    items: items.map(({ rank, item, count, lower, upper }) => ({
+    trendingCount,
+    baseline: { kind, used, of, tz: zone },
+    minSupport,
+    threshold,
+    ...presentPrevious(answer),
+    items: items.map(({ rank, item, expected, lift, score, days, ...row }) => ({
       rank,
       item,
-      count,
-      lower,
-      upper,
+      ...presentBounds(row),
+      expected,
+      lift,
+      score,
+      days: days.map(({ fromMs, toMs, scale, ...day }) => ({
+        from: isoTime(fromMs),
+        to: isoTime(toMs),
+        ...presentBounds(day),
+        scale,
+      })),
+      ...presentMovement(row),
     })),
   };
 }
 
 export function presentDistinct(answer: DistinctAnswer): z.input<typeof distinctAnswer> {
-  const { estimate, standardError, lower, upper, exact, total, withoutActor } = answer;
+  const { total, withoutActor } = answer;
+  return { ...presentWindow(answer), ...presentActors(answer), total, withoutActor };
+}
+
+export function presentDistinctBy(answer: DistinctByAnswer): z.input<typeof distinctByAnswer> {
+  const { dimension, union, parts, sumOfParts, total, withoutActor, without } = answer;
   return {
     ...presentWindow(answer),
-    estimate,
-    standardError,
-    lower,
-    upper,
-    exact,
+    by: dimension,
+    union: presentActors(union),
+    parts: parts.map((part) => ({
+      value: part.value,
+      ...presentActors(part),
+      total: part.total,
+    })),
+    sumOfParts,
+    reason: OVERLAP,
     total,
     withoutActor,
+    withoutDimension: without,
+  };
+}
+
+export function presentItemDistinct(
+  answer: ItemDistinctAnswer,
+): z.input<typeof itemDistinctAnswer> {
+  const { item, events, blocked } = answer;
+  return {
+    ...presentWindow(answer),
+    item,
+    ...presentActors(answer),
+    events: presentBounds(events),
+    ...mark('blocked', blocked),
+  };
+}
+
+export function presentSet(answer: SetAnswer): z.input<typeof setAnswer> {
+  const { op, segment, streams, estimate, lower, upper, standardError, exact, conclusive } = answer;
+  return {
+    op,
+    ...presentWhere(segment),
+    ...presentSpan(answer),
+    streams: streams.map(({ stream, fromMs, toMs, total, ...actors }) => ({
+      stream,
+      from: isoTime(fromMs),
+      to: isoTime(toMs),
+      ...presentActors(actors),
+      total,
+    })),
+    estimate,
+    lower,
+    upper,
+    standardError,
+    exact,
+    conclusive,
   };
 }
 
@@ -73,61 +175,166 @@ export function presentItems(answer: ItemsAnswer): z.input<typeof itemsAnswer> {
 }
 
 export function presentSeries(answer: SeriesAnswer): z.input<typeof seriesAnswer> {
+  const { item, blocked = false, step, zone, points } = answer;
+  const stepSeconds = stepSecondsOf(step, zone);
   return {
     ...presentWindow(answer),
-    ...(answer.item === undefined ? {} : { item: answer.item }),
-    stepSeconds: answer.stepMs / MS_PER_SECOND,
-    points: answer.points.map(presentPoint),
+    ...(item === undefined ? {} : { item }),
+    ...mark('blocked', blocked),
+    step,
+    ...(stepSeconds === null ? {} : { stepSeconds }),
+    tz: zone,
+    points: points.map(presentPoint),
   };
 }
 
-export function presentStreamList(list: StreamList): z.input<typeof streamList> {
+export function presentQueue(answer: ModerationQueueAnswer): z.input<typeof queueAnswer> {
+  const { k, items } = answer;
   return {
-    streams: list.streams.map(({ stream }) => ({ stream })),
-    next: list.next,
-    ...presentMissing(list.missing),
+    ...presentWindow(answer),
+    k,
+    returned: items.length,
+    items: items.map(({ item, ...row }) => ({ item, ...presentBounds(row) })),
   };
+}
+
+export function presentResults(results: readonly QuestionAnswer[]): z.input<typeof queryAnswer> {
+  return { results: results.map(presentResult) };
+}
+
+function presentResult(result: QuestionAnswer): z.input<typeof queryAnswer>['results'][number] {
+  switch (result.type) {
+    case 'top':
+      return { type: 'top', answer: presentTop(result.answer) };
+    case 'trending':
+      return { type: 'trending', answer: presentTrending(result.answer) };
+    case 'distinct':
+      return { type: 'distinct', answer: presentDistinct(result.answer) };
+    case 'distinct_by':
+      return { type: 'distinct', answer: presentDistinctBy(result.answer) };
+    case 'item_distinct':
+      return { type: 'distinct', answer: presentItemDistinct(result.answer) };
+    case 'items':
+      return { type: 'items', answer: presentItems(result.answer) };
+    case 'series':
+      return { type: 'series', answer: presentSeries(result.answer) };
+  }
 }
 
 function presentWindow(facts: WindowFacts) {
+  return { stream: facts.stream, ...presentWhere(facts.segment), ...presentSpan(facts) };
+}
+
+function presentWhere(segment: Segment | null): { where?: string } {
+  return segment === null ? {} : { where: `${segment.dimension}:${segment.value}` };
+}
+
+function presentSpan(facts: SpanFacts) {
   return {
-    stream: facts.stream,
     from: isoTime(facts.fromMs),
     to: isoTime(facts.toMs),
+    ...mark('widened', facts.widened),
     asOf: isoTime(facts.asOfMs),
     ...mark('lagging', facts.lagging),
     ...presentMissing(facts.missing),
+    ...(facts.explain === undefined ? {} : { explain: presentExplain(facts.explain) }),
   };
 }
 
-function presentMissing(missing: readonly string[]): { partial?: true; missing?: string[] } {
+export function presentMissing(missing: readonly string[]): { partial?: true; missing?: string[] } {
   return missing.length === 0 ? {} : { partial: true, missing: [...missing] };
+}
+
+function presentExplain({ summaries, summaryCount, summaryBytes, spent }: Explain) {
+  const { indexMs, fetchMs, decodeMs, answerMs } = spent;
+  return {
+    summaries: summaries.map(({ partition, stream, segment, level, startMs, source, ...what }) => ({
+      partition,
+      stream,
+      ...presentWhere(segment),
+      level,
+      start: isoTime(startMs),
+      source,
+      bytes: what.bytes,
+      itemsExact: what.itemsExact,
+      actorsExact: what.actorsExact,
+      cut: what.cut,
+      ageSeconds: what.ageMs / MS_PER_SECOND,
+    })),
+    summaryCount,
+    summaryBytes,
+    spentMs: { index: indexMs, fetch: fetchMs, decode: decodeMs, answer: answerMs },
+  };
+}
+
+function presentTopRow(row: TopRow) {
+  const { rank, item, events, score, scoreLower } = row;
+  return {
+    rank,
+    item,
+    ...presentBounds(row),
+    ...(events === undefined ? {} : { events }),
+    ...(score === undefined ? {} : { score }),
+    ...(scoreLower === undefined ? {} : { scoreLower }),
+    ...presentMovement(row),
+  };
+}
+
+function presentMovement({ previousRank, isNew }: Pick<TopRow, 'previousRank' | 'isNew'>) {
+  return {
+    ...(previousRank === undefined ? {} : { previousRank }),
+    ...(isNew === undefined ? {} : { isNew }),
+  };
+}
+
+function presentPrevious({ previous }: { readonly previous?: ComparedWindow }) {
+  if (previous === undefined) return {};
+  const { fromMs, toMs, complete } = previous;
+  return { previous: { from: isoTime(fromMs), to: isoTime(toMs), complete } };
+}
+
+function presentBounds({ count, lower, upper }: CountBounds) {
+  return { count, lower, upper };
+}
+
+function presentActors({ estimate, lower, upper, standardError, exact }: DistinctBounds) {
+  return { estimate, lower, upper, standardError, exact };
 }
 
 function presentItemsFacts({ total, exact, errorBound, saturated }: ItemsAnswer) {
   return { total, exact, errorBound, ...mark('saturated', saturated) };
 }
 
-function presentItemCount({ item, count, lower, upper, belowNoiseFloor }: ItemCount) {
-  return { item, count, lower, upper, ...mark('belowNoiseFloor', belowNoiseFloor) };
-}
-
-function presentPoint({ fromMs, toMs, count, lower, upper, exact, distinct }: SeriesPoint) {
+function presentItemCount({ item, belowNoiseFloor, blocked, ...row }: ItemCount) {
   return {
-    from: isoTime(fromMs),
-    to: isoTime(toMs),
-    count,
-    lower,
-    upper,
-    exact,
-    ...(distinct === undefined ? {} : { distinct: { ...distinct } }),
+    item,
+    ...presentBounds(row),
+    ...mark('belowNoiseFloor', belowNoiseFloor),
+    ...mark('blocked', blocked),
   };
 }
 
-function mark<Name extends string>(name: Name, holds: boolean): { [Mark in Name]?: true } {
+function presentPoint({ fromMs, toMs, exact, distinct, ...row }: SeriesPoint) {
+  return {
+    from: isoTime(fromMs),
+    to: isoTime(toMs),
+    ...presentBounds(row),
+    exact,
+    ...(distinct === undefined ? {} : { distinct: presentActors(distinct) }),
+  };
+}
+
+function stepSecondsOf(step: string, zone: string): number | null {
+  const [, digits = '', unit = ''] = /^(\d+)([a-z]+)$/.exec(step) ?? [];
+  const isUtcDay = unit === 'd' && zone.toUpperCase() === 'UTC';
+  const unitMs = isUtcDay ? DAY_MS : STEP_UNIT_MS[unit];
+  return unitMs === undefined ? null : (Number(digits) * unitMs) / MS_PER_SECOND;
+}
+
+export function mark<Name extends string>(name: Name, holds: boolean): { [Mark in Name]?: true } {
   return holds ? ({ [name]: true } as { [Mark in Name]?: true }) : {};
 }
 
-function isoTime(timeMs: number): string {
+export function isoTime(timeMs: number): string {
   return new Date(timeMs).toISOString();
 }

@@ -8,6 +8,8 @@ import {
   OutcomeUnknownError,
   StoreUnavailableError,
 } from '../lib/store-errors.ts';
+import { QuestionError, QuestionRefusedError } from '../streams/questions/question.ts';
+import { RegistryRefusedError } from '../streams/registry-errors.ts';
 import { WindowError } from '../streams/window.ts';
 import type { problem } from './answer-schemas.ts';
 import { ClientGoneError } from './body-reader.ts';
@@ -83,13 +85,23 @@ function toApiError(error: unknown): ApiError {
     return new ApiError('outcome_unknown', 'the request may have been applied or not');
   }
   if (error instanceof BrokenStreamError) {
-    return new ApiError('store_unavailable', 'what the store holds of this stream is broken');
+    return new ApiError('stream_damaged', 'what the store holds of this stream is damaged');
   }
-  if (error instanceof WindowError) {
-    const { parameter } = error;
-    return new ApiError('invalid_parameter', `${parameter}: ${error.message}`, { parameter });
+  if (error instanceof RegistryRefusedError) {
+    const { code, message, parameter } = error;
+    return new ApiError(code, message, parameter === null ? {} : { parameter });
   }
+  if (error instanceof QuestionRefusedError) return refusedQuestion(error.reason, error.index);
+  if (error instanceof QuestionError || error instanceof WindowError) return refusedQuestion(error);
   return new ApiError('internal_error', 'the log has the details under this request id');
+}
+
+function refusedQuestion(error: QuestionError | WindowError, index?: number): ApiError {
+  const { message, parameter } = error;
+  const details = { parameter, ...(index === undefined ? {} : { index }) };
+  return error instanceof QuestionError
+    ? new ApiError(error.code, message, details)
+    : new ApiError('invalid_parameter', `${parameter}: ${message}`, details);
 }
 
 function sendProblem(response: Response, error: ApiError): void {

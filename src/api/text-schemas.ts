@@ -5,16 +5,13 @@
 import { z } from 'zod';
 import { utf8Length } from '../lib/utf8.ts';
 import { VALUE_BYTES_MAX } from '../streams/limits.ts';
-import { parseWindow } from '../streams/window.ts';
 
 export const NAME_BYTES_MAX = 128;
 export const ITEM_BYTES_MAX = 512;
 /** Of a dimension's name, in an event. */
 export const DIMENSION_BYTES_MAX = 64;
-const K_MAX = 500;
-const K_DEFAULT = 10;
+const REASON_BYTES_MAX = 512;
 const UTF8_BYTES_PER_UNIT_MAX = 3;
-const EPOCH_MS = /^\d{1,15}$/;
 
 /**
  * A text of 1..maxBytes bytes of UTF-8; a lone surrogate has no UTF-8 form and is refused. All in
@@ -62,6 +59,17 @@ export const actorText = text(ITEM_BYTES_MAX).meta({
 export const dimensionText = text(DIMENSION_BYTES_MAX).meta(lengths(DIMENSION_BYTES_MAX));
 export const dimensionValue = text(VALUE_BYTES_MAX).meta(lengths(VALUE_BYTES_MAX));
 
+/** Of a person or program that makes a change. */
+export const nameText = text(NAME_BYTES_MAX).meta({
+  ...lengths(NAME_BYTES_MAX),
+  description: `Who it is: 1 to ${NAME_BYTES_MAX} bytes.`,
+  example: 'asha',
+});
+export const reasonText = text(REASON_BYTES_MAX).meta({
+  ...lengths(REASON_BYTES_MAX),
+  description: `Why: 1 to ${REASON_BYTES_MAX} bytes.`,
+});
+
 /** These would be taken for steps in the path by whatever stands in between. */
 export const pathStream = streamName.refine(isNoPathStep, 'must not be "." or ".."');
 export const pathItem = itemText.refine(isNoPathStep, 'must not be "." or ".."');
@@ -69,72 +77,11 @@ export const pathItem = itemText.refine(isNoPathStep, 'must not be "." or ".."')
 /** ISO 8601 with an offset; dates that do not exist are refused. */
 export const isoTime = z.iso.datetime({ offset: true, error: 'expected an ISO 8601 time' });
 
-/** `90m`, `24h`, `31d` -> ms. */
-export const windowText = z
-  .string()
-  .regex(/^[1-9]\d{0,5}[mhd]$/, 'expected a whole number of m, h or d, such as 90m, 24h or 31d')
-  .transform((value, context) => {
-    const lengthMs = parseWindow(value);
-    if (lengthMs !== null) return lengthMs;
-    context.addIssue('must not be longer than 31d');
-    return z.NEVER;
-  });
-
-export const windowParameter = windowText.prefault('1h').meta({
-  description: 'Length of the window: `Nm`, `Nh` or `Nd`, up to `31d`. Default `1h`.',
-  example: '24h',
-});
-
-export const untilParameter = z
-  .string()
-  .transform((value, context) => {
-    const timeMs = EPOCH_MS.test(value) ? Number(value) : parseIsoTime(value);
-    if (timeMs !== null) return timeMs;
-    context.addIssue(
-      'expected epoch milliseconds or an ISO 8601 time with offset (a + is written %2B)',
-    );
-    return z.NEVER;
-  })
-  .optional()
-  .meta({
-    description:
-      'End of the window (exclusive), rounded down to the minute; not in the future. Default: now.',
-    example: '2026-11-30T10:00:00Z',
-  });
-
-export const kParameter = wholeNumber(1, K_MAX, K_DEFAULT, 'How many items to list.');
-
-/** A whole number in decimal digits without sign or leading zero. */
-export function wholeNumber(min: number, max: number, fallback: number, description: string) {
-  const expected = `expected a whole number from ${min} to ${max}`;
-  return z
-    .string()
-    .regex(/^(0|[1-9]\d{0,14})$/, expected)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, expected)
-    .default(fallback)
-    .meta({
-      description: `${description} Default ${fallback}.`,
-      override: {
-        type: 'integer',
-        minimum: min,
-        maximum: max,
-        default: fallback,
-        pattern: undefined,
-      },
-    });
-}
-
-/** Null when it is not an ISO 8601 time with offset. */
-function parseIsoTime(value: string): number | null {
-  return isoTime.safeParse(value).success ? Date.parse(value) : null;
-}
-
 function isNoPathStep(value: string): boolean {
   return value !== '.' && value !== '..';
 }
 
 /** In the engine since Node 20, in TypeScript's library only for later targets. */
-function isWellFormed(value: string): boolean {
+export function isWellFormed(value: string): boolean {
   return (value as string & { isWellFormed(): boolean }).isWellFormed();
 }
