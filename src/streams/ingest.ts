@@ -1,7 +1,7 @@
 /**
- * Takes events in: puts each into its bucket, sums them up for every share it counts in, and appends
- * the batch to the log of one partition with an id that makes a repetition harmless. When `accept`
- * resolves, the events are in the store.
+ * Takes events in: puts each into its bucket, sums them up for every share it counts in, and
+ * appends the batch to the log of one partition with an id that makes a repetition harmless. When
+ * `accept` resolves, the events are in the store.
  */
 import type { Clock } from '../lib/clock.ts';
 import type { TagSource } from '../lib/random-tag.ts';
@@ -78,7 +78,7 @@ export class EventIngest {
   }
 
   /**
-   * Rejects with IngestRefusedError, StrictRefusedError, StoreUnavailableError (nothing applied), or
+   * Rejects with IngestRefusedError, StrictRefusedError, StoreUnavailableError (nothing applied) or
    * OutcomeUnknownError (the same batch with its key may be sent again).
    */
   async accept(batch: EventBatch): Promise<AcceptedBatch> {

@@ -1,6 +1,6 @@
 #!lua
 --[[ put-documents.lua
-  Purpose   Replaces documents of the registry, each only where the one that was read is still there.
+  Purpose   Replaces documents of the registry, each only where the one that was read still is.
   KEYS      1 revision  2 tags  3 documents  4 fence
   ARGV      1 '1': write the fence key, else '0'   2 the next revision   3 documents there may be
             4.. four for each put, of different streams: name of the stream, tag that must be there
