@@ -36,8 +36,7 @@ describe('the upkeep of the registry', () => {
 
   test('gives streams with events a document that was lost, as far as there is room', async () => {
     const pipeline = new Pipeline({ partitionCount: 2, maxStreams: 2 });
-    await pipeline.send([{ stream: 'a\x1f' }], { key: '0' });
-    await pipeline.send([{ stream: 'b' }], { key: '1' });
+    await pipeline.sendEach([{ stream: 'b' }, { stream: 'a\x1f' }]);
     await pipeline.foldAll();
     for (const { stream, tag } of await pipeline.registry.documents()) {
       await pipeline.registry.forget([{ stream, tag }]);
