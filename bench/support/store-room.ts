@@ -34,7 +34,7 @@ export async function openRoomOnRedis(
     clientIdTtlMs: DAY_MS,
     serverIdTtlMs: 10 * MINUTE_MS,
     maxRememberedIds: 1_000_000,
-    longestRetentionMs: 32 * DAY_MS,
+    longestRetentionMs: 400 * DAY_MS,
     ack: null,
   };
   const room = openStreamsRoom({

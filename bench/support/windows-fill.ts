@@ -27,6 +27,7 @@ export async function fillTally(url: string, history: History, nowMs: number): P
         actor: actorName(history.actors[start + index]!),
         count: 1,
         atMs: history.timeMsOf(start + index),
+        dims: null,
       }));
       await room.ingest.accept({ events, rejected: [], idempotency: null, strict: true });
       if (batch % BATCHES_PER_FOLD === 0) {
