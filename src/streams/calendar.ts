@@ -91,7 +91,7 @@ export class Zone {
     let startMs = fromMs;
     let offsetMs = this.#offsetMs(fromMs);
     for (let atMs = fromMs; atMs < toMs; atMs += OFFSET_MAX_MS) {
-      const nextMs = Math.min(atMs + OFFSET_MAX_MS, toMs);
+      const nextMs = Math.min(atMs + OFFSET_MAX_MS, toMs - 1);
       const nextOffsetMs = this.#offsetMs(nextMs);
       if (nextOffsetMs === offsetMs) continue;
       const turnMs = this.#turnBetween(atMs, nextMs);

@@ -117,9 +117,13 @@ export function coverSpan(span: Span, nowMs: number, retention: Retention): Cove
   // Nothing before it is kept; a span may begin centuries ago.
   const oldestMs = floorTo(nowMs - retention[COARSEST_LEVEL], LEVEL_MS[COARSEST_LEVEL]);
   const fromMs = Math.max(span.fromMs, oldestMs);
-  const buckets = coverFrom(COARSEST_LEVEL, fromMs, endMs, (bucket) =>
-    isKept(bucket, nowMs, retention),
-  ).filter((bucket) => isKept(bucket, nowMs, retention));
+  const isThere = (bucket: Bucket): boolean => isKept(bucket, nowMs, retention);
+  let buckets = coverFrom(COARSEST_LEVEL, fromMs, endMs, isThere).filter(isThere);
+  if (isWidened(buckets, fromMs, endMs)) {
+    // What is widened may fill a coarser bucket.
+    const wideEndMs = bucketEndMs(buckets.at(-1)!);
+    buckets = coverFrom(COARSEST_LEVEL, buckets[0]!.startMs, wideEndMs, isThere);
+  }
   const [first] = buckets;
   const last = buckets.at(-1);
   if (first === undefined || last === undefined) {
@@ -130,8 +134,15 @@ export function coverSpan(span: Span, nowMs: number, retention: Retention): Cove
     fromMs: first.startMs,
     toMs: lastEndMs > endMs ? Math.min(lastEndMs, Math.max(nowMs, span.toMs)) : span.toMs,
     buckets,
-    widened: first.startMs < span.fromMs || lastEndMs > endMs,
+    widened: isWidened(buckets, span.fromMs, endMs),
   };
+}
+
+function isWidened(buckets: readonly Bucket[], fromMs: number, endMs: number): boolean {
+  const [first] = buckets;
+  const last = buckets.at(-1);
+  if (first === undefined || last === undefined) return false;
+  return first.startMs < fromMs || bucketEndMs(last) > endMs;
 }
 
 /** Ends now and begins with the minute N - 1 before the current one, or ends with a minute. */

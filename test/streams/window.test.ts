@@ -3,21 +3,25 @@ import { describe, expect, test } from 'vitest';
 import {
   type Bucket,
   bucketEndMs,
+  bucketOf,
+  ceilTo,
   DAY_MS,
+  floorTo,
   HOUR_MS,
   isKept,
+  LEVELS,
   MINUTE_MS,
+  type Retention,
 } from '../../src/streams/buckets.ts';
-import { SERIES_POINTS_MAX } from '../../src/streams/limits.ts';
 import {
   type CoveredSpan,
   coverSpan,
   parseWindow,
   type Span,
-  seriesSpans,
   spanOf,
   WINDOW_MAX_MS,
   WindowError,
+  type WindowRequest,
 } from '../../src/streams/window.ts';
 import { RETENTION } from '../support/pipeline.ts';
 
@@ -30,9 +34,9 @@ describe('the text of a window', () => {
     ['90m', 90 * MINUTE_MS],
     ['1h', HOUR_MS],
     ['24h', DAY_MS],
-    ['31d', 31 * DAY_MS],
-    ['744h', 31 * DAY_MS],
-    ['44640m', 31 * DAY_MS],
+    ['400d', 400 * DAY_MS],
+    ['9600h', 400 * DAY_MS],
+    ['576000m', 400 * DAY_MS],
   ])('%s is understood', (text, lengthMs) => {
     expect(parseWindow(text)).toBe(lengthMs);
   });
@@ -43,340 +47,320 @@ describe('the text of a window', () => {
     // Digits of other scripts, and full-width letters.
     ...['١h', '１h', '1ｈ'],
     // One more than the longest window, and what no number holds.
-    ...['32d', '745h', '44641m', '999999999m', '9'.repeat(400) + 'd'],
+    ...['401d', '9601h', '576001m', '999999999m', '9'.repeat(400) + 'd'],
   ])('%j is refused', (text) => {
     expect(parseWindow(text)).toBeNull();
   });
 });
 
-describe('the span of a window', () => {
+describe('the span of a trailing window', () => {
   test('without an end it ends now and begins with a whole minute', () => {
-    expect(
-      spanOf({ kind: 'trailing', lengthMs: MINUTE_MS, untilMs: null }, NOW_MS),
-    ).toEqual({
+    expect(spanOf(trailing(MINUTE_MS), NOW_MS)).toEqual({
       fromMs: Date.UTC(2026, 10, 30, 12, 34),
       toMs: NOW_MS,
     });
-    expect(spanOf({ kind: 'trailing', lengthMs: HOUR_MS, untilMs: null }, NOW_MS)).toEqual(
-      {
-        fromMs: Date.UTC(2026, 10, 30, 11, 35),
-        toMs: NOW_MS,
-      },
-    );
+    expect(spanOf(trailing(HOUR_MS), NOW_MS)).toEqual({
+      fromMs: Date.UTC(2026, 10, 30, 11, 35),
+      toMs: NOW_MS,
+    });
   });
 
   test('with an end it lies before the minute that the end is in', () => {
     const untilMs = Date.UTC(2026, 10, 30, 11, 30, 59, 999);
     const toMs = Date.UTC(2026, 10, 30, 11, 30);
     const span = { fromMs: toMs - HOUR_MS, toMs };
-    expect(spanOf({ kind: 'trailing', lengthMs: HOUR_MS, untilMs }, NOW_MS)).toEqual(span);
-    expect(spanOf({ kind: 'trailing', lengthMs: HOUR_MS, untilMs: toMs }, NOW_MS)).toEqual(
-      span,
-    );
+    expect(spanOf(trailing(HOUR_MS, untilMs), NOW_MS)).toEqual(span);
+    expect(spanOf(trailing(HOUR_MS, toMs), NOW_MS)).toEqual(span);
   });
 
   test('an end of now is taken and one of a millisecond later is refused', () => {
-    expect(
-      spanOf({ kind: 'trailing', lengthMs: HOUR_MS, untilMs: NOW_MS }, NOW_MS).toMs,
-    ).toBe(Date.UTC(2026, 10, 30, 12, 34));
-    const refused = windowErrorOf(() =>
-      spanOf({ kind: 'trailing', lengthMs: HOUR_MS, untilMs: NOW_MS + 1 }, NOW_MS),
-    );
+    expect(spanOf(trailing(HOUR_MS, NOW_MS), NOW_MS).toMs).toBe(Date.UTC(2026, 10, 30, 12, 34));
+    const refused = windowErrorOf(() => spanOf(trailing(HOUR_MS, NOW_MS + 1), NOW_MS));
     expect(refused).toMatchObject({ code: 'until_in_future', parameter: 'until' });
   });
 });
 
-describe('the buckets that cover a span', () => {
-  test('are minutes at the edges and hours in between', () => {
-    const fromMs = NOW_HOUR_MS - 3 * HOUR_MS + 58 * MINUTE_MS;
-    const covered = cover({ fromMs, toMs: NOW_HOUR_MS + 2 * MINUTE_MS });
-    expect(namesOf(covered)).toEqual([
-      ...['minute 9:58', 'minute 9:59', 'hour 10:00', 'hour 11:00'],
-      ...['minute 12:00', 'minute 12:01'],
-    ]);
+describe('the span of a range', () => {
+  const fromMs = Date.UTC(2026, 2, 1, 10, 30, 15);
+  const fromMinuteMs = Date.UTC(2026, 2, 1, 10, 30);
+
+  test('is rounded down to minutes on both sides', () => {
+    const toMs = Date.UTC(2026, 2, 1, 10, 31, 59);
+    const span = { fromMs: fromMinuteMs, toMs: Date.UTC(2026, 2, 1, 10, 31) };
+    expect(spanOf({ kind: 'range', fromMs, toMs }, NOW_MS)).toEqual(span);
+  });
+
+  test('without an end it ends now', () => {
+    const request = { kind: 'range', fromMs, toMs: null } as const;
+    expect(spanOf(request, NOW_MS)).toEqual({ fromMs: fromMinuteMs, toMs: NOW_MS });
+  });
+
+  test('an end of now is taken and one of a millisecond later is refused', () => {
+    const spanTo = (toMs: number): Span => spanOf({ kind: 'range', fromMs, toMs }, NOW_MS);
+    expect(spanTo(NOW_MS).toMs).toBe(Date.UTC(2026, 10, 30, 12, 34));
+    const refused = windowErrorOf(() => spanTo(NOW_MS + 1));
+    expect(refused).toMatchObject({ code: 'until_in_future', parameter: 'to' });
   });
 
   test.each([
-    { from: [9, 59], to: [11, 0], names: ['minute 9:59', 'hour 10:00'] },
-    { from: [10, 0], to: [11, 0], names: ['hour 10:00'] },
-    { from: [10, 0], to: [11, 1], names: ['hour 10:00', 'minute 11:00'] },
-    { from: [10, 59], to: [11, 0], names: ['minute 10:59'] },
-    { from: [10, 59], to: [11, 1], names: ['minute 10:59', 'minute 11:00'] },
-    { from: [11, 0], to: [11, 1], names: ['minute 11:00'] },
-    { from: [11, 0], to: [11, 0], names: [] },
-  ])('from $from to $to are $names', ({ from, to, names }) => {
-    const timeOf = ([hour = 0, minute = 0]: readonly number[]): number =>
-      Date.UTC(2026, 10, 30, hour, minute);
-    const span = { fromMs: timeOf(from), toMs: timeOf(to) };
-    expect(namesOf(cover(span))).toEqual(names);
-    if (names.length > 0) expect(cover(span)).toMatchObject(span);
+    ['ends before it begins', fromMs, fromMs - HOUR_MS],
+    ['ends in the minute in which it begins', fromMs, fromMs + 44_999],
+    ['begins now', NOW_MS + HOUR_MS, null],
+  ])('is refused when it %s', (_what, start, toMs) => {
+    const request = { kind: 'range', fromMs: start, toMs } as const;
+    const refused = windowErrorOf(() => spanOf(request, NOW_MS));
+    expect(refused).toMatchObject({ code: 'range_reversed', parameter: 'from' });
+  });
+});
+
+describe('the span of a period', () => {
+  test.each([
+    ['yesterday', 'UTC', '2026-11-29T00:00Z', '2026-11-30T00:00Z'],
+    ['yesterday', 'Asia/Kathmandu', '2026-11-28T18:15Z', '2026-11-29T18:15Z'],
+    // It is already tomorrow there, and still yesterday here.
+    ['yesterday', 'Pacific/Kiritimati', '2026-11-29T10:00Z', '2026-11-30T10:00Z'],
+    ['yesterday', 'Etc/GMT+12', '2026-11-29T12:00Z', '2026-11-30T12:00Z'],
+    ['2026-11', 'America/New_York', '2026-11-01T04:00Z', null],
+    ['2026-03-29', 'Europe/Paris', '2026-03-28T23:00Z', '2026-03-29T22:00Z'],
+    ['2026-10-04', 'Australia/Lord_Howe', '2026-10-03T13:30Z', '2026-10-04T13:00Z'],
+    ['2026-04-24', 'Africa/Cairo', '2026-04-23T22:00Z', '2026-04-24T21:00Z'],
+    ['2026-10', 'Africa/Cairo', '2026-09-30T21:00Z', '2026-10-31T22:00Z'],
+    ['2026-W48', 'Europe/Paris', '2026-11-22T23:00Z', '2026-11-29T23:00Z'],
+    ['today', 'Europe/Paris', '2026-11-29T23:00Z', null],
+    ['this_year', 'Europe/Paris', '2025-12-31T23:00Z', null],
+  ])('%s in %s goes from %s to %s', (period, zone, from, to) => {
+    const toMs = to === null ? NOW_MS : Date.parse(to);
+    const request = { kind: 'period', period, zone } as const;
+    expect(spanOf(request, NOW_MS)).toEqual({ fromMs: Date.parse(from), toMs });
   });
 
-  test('leave out a single minute on either side of an hour', () => {
-    const span = { fromMs: NOW_HOUR_MS - 2 * HOUR_MS, toMs: NOW_HOUR_MS };
-    expect(namesOf(cover(span))).toEqual(['hour 10:00', 'hour 11:00']);
-    const shorter = { fromMs: span.fromMs + MINUTE_MS, toMs: span.toMs - MINUTE_MS };
-    const names = namesOf(cover(shorter));
-    expect(names).toHaveLength(59 + 59);
-    expect(names.every((name) => name.startsWith('minute'))).toBe(true);
+  test.each([
+    ['someday', 'UTC', { code: 'invalid_period', parameter: 'period' }],
+    ['today', 'Mars/Olympus', { code: 'invalid_zone', parameter: 'tz' }],
+    ['2026-12-01', 'UTC', { code: 'until_in_future', parameter: 'period' }],
+    ['2027', 'Pacific/Kiritimati', { code: 'until_in_future', parameter: 'period' }],
+  ])('%s in %s is refused', (period, zone, fault) => {
+    const refused = windowErrorOf(() => spanOf({ kind: 'period', period, zone }, NOW_MS));
+    expect(refused).toMatchObject(fault);
+  });
+
+  test('that begins just now is in progress, and empty', () => {
+    const nowMs = Date.UTC(2027, 0, 1);
+    const span = spanOf({ kind: 'period', period: '2027', zone: 'UTC' }, nowMs);
+    expect(span).toEqual({ fromMs: nowMs, toMs: nowMs });
+    expect(coverSpan(span, nowMs, RETENTION).buckets).toEqual([]);
+  });
+});
+
+describe('the buckets that cover a span', () => {
+  test.each([
+    [
+      '30 Nov 9:58',
+      '30 Nov 12:02',
+      ['minute 30 9:58', 'minute 30 9:59', 'hour 30 10:00', 'hour 30 11:00'],
+      ['minute 30 12:00', 'minute 30 12:01'],
+    ],
+    ['30 Nov 9:59', '30 Nov 11:00', ['minute 30 9:59'], ['hour 30 10:00']],
+    ['30 Nov 10:00', '30 Nov 11:01', ['hour 30 10:00'], ['minute 30 11:00']],
+    ['30 Nov 10:59', '30 Nov 11:01', ['minute 30 10:59'], ['minute 30 11:00']],
+    ['30 Nov 11:00', '30 Nov 11:00', [], []],
+    ['27 Nov 23:00', '30 Nov 1:00', ['hour 27 23:00', 'day 28', 'day 29'], ['hour 30 0:00']],
+    ['27 Nov 0:00', '28 Nov 0:00', ['day 27'], []],
+    ['29 Nov 22:00', '30 Nov 0:01', ['hour 29 22:00', 'hour 29 23:00'], ['minute 30 0:00']],
+    ['29 Nov 0:00', '30 Nov 0:00', ['day 29'], []],
+  ])('from %s to %s are %j and %j', (from, to, names, more) => {
+    const span = { fromMs: timeOf(from), toMs: timeOf(to) };
+    expect(namesOf(cover(span))).toEqual([...names, ...more]);
+    if (names.length > 0) expect(cover(span)).toMatchObject({ ...span, widened: false });
+  });
+
+  test('leave out a single minute on either side of a day', () => {
+    const span = { fromMs: timeOf('29 Nov 12:00'), toMs: timeOf('30 Nov 12:00') };
+    expect(namesOf(cover(span))).toHaveLength(24);
+    const longer = { fromMs: timeOf('29 Nov 11:59'), toMs: timeOf('30 Nov 12:01') };
+    expect(namesOf(cover(longer))).toHaveLength(26);
+    const shorter = { fromMs: timeOf('29 Nov 12:01'), toMs: timeOf('30 Nov 11:59') };
+    expect(namesOf(cover(shorter))).toHaveLength(59 + 22 + 59);
   });
 
   test('hold the current minute to its end, while the span still ends now', () => {
-    const covered = cover(
-      spanOf({ kind: 'trailing', lengthMs: 2 * MINUTE_MS, untilMs: null }, NOW_MS),
-    );
-    expect(namesOf(covered)).toEqual(['minute 12:33', 'minute 12:34']);
-    expect(covered.toMs).toBe(NOW_MS);
+    const covered = cover(spanOf(trailing(2 * MINUTE_MS), NOW_MS));
+    expect(namesOf(covered)).toEqual(['minute 30 12:33', 'minute 30 12:34']);
+    expect(covered).toMatchObject({ toMs: NOW_MS, widened: false });
   });
 
-  test('are widened to the hour at an edge whose minutes are gone, and the span says so', () => {
-    const fromMs = NOW_HOUR_MS - 26 * HOUR_MS + 30 * MINUTE_MS;
-    const toMs = NOW_HOUR_MS - 24 * HOUR_MS;
-    expect(namesOf(cover({ fromMs, toMs }))).toEqual(['hour 10:00', 'hour 11:00']);
-    expect(cover({ fromMs, toMs })).toMatchObject({ fromMs: NOW_HOUR_MS - 26 * HOUR_MS, toMs });
-  });
-
-  test('are widened at the end too, also when the whole span lies in one hour', () => {
-    const hourMs = NOW_HOUR_MS - 40 * HOUR_MS;
-    const widened = { fromMs: hourMs, toMs: hourMs + HOUR_MS };
-    const inside = { fromMs: hourMs + 10 * MINUTE_MS, toMs: hourMs + 20 * MINUTE_MS };
-    expect(cover(inside)).toEqual({ ...widened, buckets: [{ level: 'hour', startMs: hourMs }] });
-    const atEnd = { fromMs: hourMs - HOUR_MS, toMs: hourMs + MINUTE_MS };
-    expect(cover(atEnd)).toMatchObject({ fromMs: hourMs - HOUR_MS, toMs: hourMs + HOUR_MS });
-  });
-
-  test('are two hours where the span crosses an hour and its minutes are gone', () => {
-    const hourMs = NOW_HOUR_MS - 40 * HOUR_MS;
-    const span = { fromMs: hourMs - MINUTE_MS, toMs: hourMs + MINUTE_MS };
-    expect(cover(span)).toEqual({
-      fromMs: hourMs - HOUR_MS,
-      toMs: hourMs + HOUR_MS,
-      buckets: [
-        { level: 'hour', startMs: hourMs - HOUR_MS },
-        { level: 'hour', startMs: hourMs },
-      ],
-    });
+  test.each([
+    // The minutes before 11:34 of 29 November and the hours before 12:00 of 29 October are gone.
+    ['29 Nov 10:30', '29 Nov 12:00', '29 Nov 10:00', '29 Nov 12:00', ['hour 29 10:00']],
+    ['28 Nov 22:10', '28 Nov 22:20', '28 Nov 22:00', '28 Nov 23:00', ['hour 28 22:00']],
+    ['28 Nov 21:59', '28 Nov 22:01', '28 Nov 21:00', '28 Nov 23:00', ['hour 28 21:00']],
+    ['29 Oct 6:00', '30 Oct 0:00', '29 Oct 0:00', '30 Oct 0:00', ['day 29']],
+    ['28 Oct 6:10', '28 Oct 6:20', '28 Oct 0:00', '29 Oct 0:00', ['day 28']],
+    ['27 Oct 18:15', '28 Oct 18:15', '27 Oct 0:00', '29 Oct 0:00', ['day 27', 'day 28']],
+    // An hour is enough where hours are kept, although minutes were asked for.
+    ['29 Oct 12:30', '29 Oct 13:00', '29 Oct 12:00', '29 Oct 13:00', ['hour 29 12:00']],
+  ])('from %s to %s are widened to %s and %s', (from, to, widenedFrom, widenedTo, names) => {
+    const covered = cover({ fromMs: timeOf(from), toMs: timeOf(to) });
+    expect(namesOf(covered).slice(0, names.length)).toEqual(names);
+    const span = { fromMs: timeOf(widenedFrom), toMs: timeOf(widenedTo) };
+    expect(covered).toMatchObject({ ...span, widened: true });
   });
 
   test('an edge is widened from the first minute on that is gone', () => {
-    const oldestKeptMs = Date.UTC(2026, 10, 29, 11, 34);
-    const toMs = Date.UTC(2026, 10, 29, 12);
-    expect(cover({ fromMs: oldestKeptMs, toMs }).fromMs).toBe(oldestKeptMs);
-    expect(cover({ fromMs: oldestKeptMs - MINUTE_MS, toMs }).fromMs).toBe(
-      Date.UTC(2026, 10, 29, 11),
-    );
+    const toMs = timeOf('29 Nov 12:00');
+    const kept = cover({ fromMs: timeOf('29 Nov 11:34'), toMs });
+    expect(kept).toMatchObject({ fromMs: timeOf('29 Nov 11:34'), widened: false });
+    const gone = cover({ fromMs: timeOf('29 Nov 11:33'), toMs });
+    expect(gone).toMatchObject({ fromMs: timeOf('29 Nov 11:00'), widened: true });
   });
 
   test('a widened end does not claim a time that has not come', () => {
     const nowMs = NOW_HOUR_MS + 30 * MINUTE_MS;
     const noMinutes = { ...RETENTION, minute: MINUTE_MS };
     const span = { fromMs: NOW_HOUR_MS + MINUTE_MS, toMs: NOW_HOUR_MS + 5 * MINUTE_MS };
-    expect(coverSpan(span, nowMs, noMinutes)).toMatchObject({ fromMs: NOW_HOUR_MS, toMs: nowMs });
+    const covered = coverSpan(span, nowMs, noMinutes);
+    expect(covered).toMatchObject({ fromMs: NOW_HOUR_MS, toMs: nowMs, widened: true });
   });
 
   test('are cut off where no level keeps the time any more, and the span says so', () => {
-    const oldestHourMs = Date.UTC(2026, 9, 29, 12);
-    const fromMs = NOW_HOUR_MS - 60 * DAY_MS;
-    const covered = cover({ fromMs, toMs: oldestHourMs + 2 * HOUR_MS });
-    expect(covered.buckets.map(({ startMs }) => startMs)).toEqual([
-      oldestHourMs,
-      oldestHourMs + HOUR_MS,
-    ]);
-    expect(covered.fromMs).toBe(oldestHourMs);
+    const oldestMs = Date.UTC(2025, 9, 26);
+    const toMs = oldestMs + 2 * DAY_MS;
+    for (const fromMs of [oldestMs - 60 * DAY_MS, oldestMs - MINUTE_MS, Date.UTC(1, 0)]) {
+      const covered = cover({ fromMs, toMs });
+      expect(covered).toMatchObject({ fromMs: oldestMs, toMs, widened: false });
+      expect(covered.buckets).toHaveLength(2);
+    }
   });
 
   test('are none when nothing of the span is kept', () => {
-    const toMs = NOW_HOUR_MS - 40 * DAY_MS;
-    expect(cover({ fromMs: toMs - HOUR_MS, toMs })).toEqual({ fromMs: toMs, toMs, buckets: [] });
+    const toMs = NOW_HOUR_MS - 402 * DAY_MS;
+    const covered = cover({ fromMs: toMs - HOUR_MS, toMs });
+    expect(covered).toEqual({ fromMs: toMs, toMs, buckets: [], widened: false });
   });
 
-  test('are disjoint, ascending and exactly the span, whatever the span', () => {
+  test('are the fewest that hold what is kept of it and least beside, whatever is kept', () => {
     fc.assert(
-      fc.property(spans(fc.integer({ min: 0, max: 24 * 60 })), (span) => {
-        const covered = cover(span);
-        const endMs = Math.ceil(span.toMs / MINUTE_MS) * MINUTE_MS;
-        expectContiguous(covered.buckets);
-        expect(covered).toMatchObject(span);
-        expect(covered.buckets[0]?.startMs).toBe(span.fromMs);
-        expect(bucketEndMs(covered.buckets.at(-1)!)).toBe(endMs);
-        expect(minutesOutsideEdges(covered)).toBe(0);
-      }),
-    );
-  });
-
-  test('hold the span or what is kept of it, and nothing beyond its hours, however old', () => {
-    fc.assert(
-      fc.property(spans(fc.integer({ min: 0, max: 40 * 24 * 60 })), (span) => {
-        const { buckets, fromMs, toMs } = cover(span);
-        expectContiguous(buckets);
-        for (const bucket of buckets) expect(isKept(bucket, NOW_MS, RETENTION)).toBe(true);
-        if (buckets.length === 0) {
-          expect(isKept(hourOf(span.toMs - 1), NOW_MS, RETENTION)).toBe(false);
+      fc.property(retentions, spans, (retention, span) => {
+        const { buckets, fromMs, toMs, widened } = coverSpan(span, NOW_MS, retention);
+        const isThere = (bucket: Bucket): boolean => isKept(bucket, NOW_MS, retention);
+        const best = cheapestCover(span, isThere);
+        if (best === null) {
+          expect(buckets).toEqual([]);
           return;
         }
-        expect(bucketEndMs(buckets.at(-1)!)).toBeGreaterThanOrEqual(span.toMs);
-        const oldestKeptMs = NOW_MS - RETENTION.hour;
-        expect(fromMs).toBe(buckets[0]!.startMs);
-        expect(fromMs).toBeLessThanOrEqual(Math.max(span.fromMs, oldestKeptMs));
-        expect(fromMs).toBeGreaterThanOrEqual(hourOf(span.fromMs).startMs);
-        expect(toMs).toBeGreaterThanOrEqual(span.toMs);
-        expect(toMs).toBeLessThanOrEqual(Math.max(bucketEndMs(hourOf(span.toMs - 1)), span.toMs));
-        // Hours that are read at an edge are said to be read whole.
-        if (buckets[0]!.level === 'hour') expect(fromMs % HOUR_MS).toBe(0);
-      }),
-    );
-  });
-});
-
-describe('the points of a series', () => {
-  const untilMs = Date.UTC(2026, 10, 30, 12);
-
-  test('are steps of the calendar, oldest first, without gaps', () => {
-    const spans = seriesSpans(
-      { kind: 'trailing', lengthMs: 3 * HOUR_MS, untilMs },
-      HOUR_MS,
-      NOW_MS,
-      RETENTION,
-    );
-    expect(spans).toEqual(
-      [9, 10, 11].map((hour) => ({
-        fromMs: Date.UTC(2026, 10, 30, hour),
-        toMs: Date.UTC(2026, 10, 30, hour + 1),
-      })),
-    );
-  });
-
-  test('the last one is partial and ends where the window ends', () => {
-    const request = { kind: 'trailing', lengthMs: 2 * HOUR_MS, untilMs: null } as const;
-    expect(seriesSpans(request, HOUR_MS, NOW_MS, RETENTION)).toEqual([
-      { fromMs: NOW_HOUR_MS - HOUR_MS, toMs: NOW_HOUR_MS },
-      { fromMs: NOW_HOUR_MS, toMs: NOW_MS },
-    ]);
-  });
-
-  test('are aligned to days where the step is a day, wherever the window ends', () => {
-    const spans = seriesSpans(
-      { kind: 'trailing', lengthMs: 7 * DAY_MS, untilMs },
-      DAY_MS,
-      NOW_MS,
-      RETENTION,
-    );
-    expect(spans).toHaveLength(7);
-    expect(spans[0]).toEqual({
-      fromMs: Date.UTC(2026, 10, 24),
-      toMs: Date.UTC(2026, 10, 25),
-    });
-    expect(spans.at(-1)).toEqual({ fromMs: Date.UTC(2026, 10, 30), toMs: untilMs });
-  });
-
-  test('a step that does not divide the window gives one point more', () => {
-    const request = { kind: 'trailing', lengthMs: 10 * MINUTE_MS, untilMs } as const;
-    expect(seriesSpans(request, 3 * MINUTE_MS, NOW_MS, RETENTION)).toHaveLength(4);
-  });
-
-  test('may be as many as the limit and not one more', () => {
-    const seriesOf = (points: number): Span[] =>
-      seriesSpans(
-        { kind: 'trailing', lengthMs: points * MINUTE_MS, untilMs },
-        MINUTE_MS,
-        NOW_MS,
-        {
-          ...RETENTION,
-          minute: 31 * DAY_MS,
-        },
-      );
-    expect(seriesOf(SERIES_POINTS_MAX)).toHaveLength(SERIES_POINTS_MAX);
-    const refused = windowErrorOf(() => seriesOf(SERIES_POINTS_MAX + 1));
-    expect(refused).toMatchObject({ code: 'too_many_points', parameter: 'step' });
-  });
-
-  test('a step in minutes is refused where the first of them is gone, whole hours are not', () => {
-    const seriesFrom = (firstMs: number, stepMs: number): Span[] => {
-      const lengthMs = 2 * HOUR_MS;
-      return seriesSpans(
-        { kind: 'trailing', lengthMs, untilMs: firstMs + lengthMs },
-        stepMs,
-        NOW_MS,
-        RETENTION,
-      );
-    };
-    const oldestKeptMs = Date.UTC(2026, 10, 29, 11, 34);
-    expect(seriesFrom(oldestKeptMs, MINUTE_MS)[0]?.fromMs).toBe(oldestKeptMs);
-    const refused = windowErrorOf(() => seriesFrom(oldestKeptMs - MINUTE_MS, MINUTE_MS));
-    expect(refused).toMatchObject({ code: 'step_too_fine', parameter: 'step' });
-    expect(seriesFrom(oldestKeptMs - MINUTE_MS, HOUR_MS)).not.toHaveLength(0);
-  });
-
-  test('are contiguous and hold the whole window, whatever window and step', () => {
-    const steps = fc.oneof(
-      fc.integer({ min: 1, max: 60 }).map((minutes) => minutes * MINUTE_MS),
-      fc.integer({ min: 1, max: 48 }).map((hours) => hours * HOUR_MS),
-    );
-    const agesMs = fc.integer({ min: 0, max: HOUR_MS });
-    const lengths = fc.integer({ min: 1, max: 22 * 60 }).map((minutes) => minutes * MINUTE_MS);
-    fc.assert(
-      fc.property(steps, agesMs, lengths, (stepMs, ageMs, lengthMs) => {
-        const request = { kind: 'trailing', lengthMs, untilMs: NOW_MS - ageMs } as const;
-        const { toMs } = spanOf(request, NOW_MS);
-        const spans = seriesSpans(request, stepMs, NOW_MS, RETENTION);
-        expect(spans).toHaveLength(Math.ceil(lengthMs / stepMs));
-        expect(spans.at(-1)?.toMs).toBe(toMs);
-        for (const [index, span] of spans.entries()) {
-          expect(span.fromMs % stepMs).toBe(0);
-          expect(span.toMs).toBe(spans[index + 1]?.fromMs ?? toMs);
+        const endMs = ceilTo(span.toMs, MINUTE_MS);
+        const lastEndMs = bucketEndMs(buckets.at(-1)!);
+        for (const [index, bucket] of buckets.entries()) {
+          expect(isThere(bucket)).toBe(true);
+          const next = buckets[index + 1]?.startMs ?? lastEndMs;
+          expect(bucketEndMs(bucket)).toBe(next);
         }
+        const besideMs = Math.max(0, span.fromMs - fromMs) + Math.max(0, lastEndMs - endMs);
+        expect({ besideMs, count: buckets.length }).toEqual(best);
+        expect(widened).toBe(besideMs > 0);
+        expect(fromMs).toBe(buckets[0]!.startMs);
+        const claimedMs = Math.min(lastEndMs, Math.max(NOW_MS, span.toMs));
+        expect(toMs).toBe(lastEndMs > endMs ? claimedMs : span.toMs);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('of the longest windows are days, and few others', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 24 * 60 }), (ageMinutes) => {
+        const untilMs = NOW_MS - ageMinutes * MINUTE_MS;
+        const { buckets, widened } = cover(spanOf(trailing(WINDOW_MAX_MS, untilMs), NOW_MS));
+        expect(buckets.length).toBeLessThanOrEqual(400 + 23 + 59);
+        expect(buckets.filter(({ level }) => level === 'day').length).toBeGreaterThan(398);
+        // Of the oldest day only the day as a whole is there.
+        expect(widened).toBe(buckets[0]!.startMs < untilMs - WINDOW_MAX_MS);
       }),
     );
   });
 });
+
+const retentions = fc
+  .tuple(
+    fc.integer({ min: 1, max: 30 * 60 }),
+    fc.integer({ min: 0, max: 3 * 24 * 60 }),
+    fc.integer({ min: 0, max: 3 * 24 * 60 }),
+  )
+  .map(([minute, moreHours, moreDays]): Retention => {
+    const hour = minute + moreHours;
+    const day = hour + moreDays;
+    return { minute: minute * MINUTE_MS, hour: hour * MINUTE_MS, day: day * MINUTE_MS };
+  });
+
+/** Spans that end so many minutes ago, or a moment later inside of their last minute. */
+const spans = fc
+  .tuple(
+    fc.oneof(fc.integer({ min: 0, max: 180 }), fc.integer({ min: 0, max: 7 * 24 * 60 })),
+    fc.oneof(fc.integer({ min: 1, max: 130 }), fc.integer({ min: 1, max: 5 * 24 * 60 })),
+    fc.constantFrom(0, 0, 1, 30_000),
+  )
+  .map(([age, length, extraMs]): Span => {
+    const endMs = floorTo(NOW_MS, MINUTE_MS) - age * MINUTE_MS;
+    return { fromMs: endMs - length * MINUTE_MS, toMs: endMs + extraMs };
+  });
+
+/**
+ * By trying all: the least time beside the span, and with it the fewest buckets, that hold all of
+ * the span that any bucket holds; null when none does.
+ */
+function cheapestCover(
+  span: Span,
+  isThere: (bucket: Bucket) => boolean,
+): { besideMs: number; count: number } | null {
+  const endMs = ceilTo(span.toMs, MINUTE_MS);
+  let fromMs = span.fromMs;
+  const heldBy = (timeMs: number): Bucket[] =>
+    LEVELS.map((level) => bucketOf(level, timeMs)).filter(isThere);
+  while (fromMs < endMs && heldBy(fromMs).length === 0) fromMs += MINUTE_MS;
+  if (fromMs >= endMs) return null;
+  const none = { besideMs: Number.POSITIVE_INFINITY, count: 0 };
+  /** The best way on from each time at which a bucket may begin. */
+  const bestFrom = new Map<number, typeof none>();
+  const cheapest = (ways: readonly (typeof none)[]): typeof none =>
+    ways.reduce((a, b) => ((b.besideMs - a.besideMs || b.count - a.count) < 0 ? b : a), none);
+  const after = (bucket: Bucket): typeof none => {
+    const bucketEnd = bucketEndMs(bucket);
+    if (bucketEnd >= endMs) return { besideMs: bucketEnd - endMs, count: 1 };
+    const { besideMs, count } = bestFrom.get(bucketEnd)!;
+    return { besideMs, count: count + 1 };
+  };
+  for (let timeMs = endMs - MINUTE_MS; timeMs >= fromMs; timeMs -= MINUTE_MS) {
+    const beginning = heldBy(timeMs).filter(({ startMs }) => startMs === timeMs);
+    bestFrom.set(timeMs, cheapest(beginning.map(after)));
+  }
+  return cheapest(
+    heldBy(fromMs).map((bucket) => {
+      const { besideMs, count } = after(bucket);
+      return { besideMs: besideMs + Math.max(0, span.fromMs - bucket.startMs), count };
+    }),
+  );
+}
+
+function trailing(lengthMs: number, untilMs: number | null = null): WindowRequest {
+  return { kind: 'trailing', lengthMs, untilMs };
+}
 
 function cover(span: Span): CoveredSpan {
   return coverSpan(span, NOW_MS, RETENTION);
 }
 
-function hourOf(timeMs: number): Bucket {
-  return { level: 'hour', startMs: Math.floor(timeMs / HOUR_MS) * HOUR_MS };
-}
-
-/** Spans that end so many minutes ago, or a moment later inside of their last minute. */
-function spans(agesMinutes: fc.Arbitrary<number>): fc.Arbitrary<Span> {
-  const lengths = fc.oneof(
-    fc.integer({ min: 1, max: 130 }),
-    fc.integer({ min: 1, max: WINDOW_MAX_MS / MINUTE_MS }),
-  );
-  const seconds = fc.constantFrom(0, 0, 1, 30_000);
-  return fc.tuple(agesMinutes, lengths, seconds).map(([age, length, extraMs]) => {
-    const endMs = Math.floor(NOW_MS / MINUTE_MS) * MINUTE_MS - age * MINUTE_MS;
-    // The property about minutes that are all kept asks for no more than a day.
-    const longest = Math.max(1, 24 * 60 - age);
-    const lengthMs = (age <= 24 * 60 ? Math.min(length, longest) : length) * MINUTE_MS;
-    return { fromMs: endMs - lengthMs, toMs: endMs + extraMs };
-  });
-}
-
-function expectContiguous(buckets: readonly Bucket[]): void {
-  for (const [index, bucket] of buckets.entries()) {
-    const next = buckets[index + 1];
-    if (next !== undefined) expect(next.startMs).toBe(bucketEndMs(bucket));
-  }
-}
-
-/** Minutes in hours that lie inside of the span as a whole: the hour would have done. */
-function minutesOutsideEdges({ buckets }: CoveredSpan): number {
-  const [first] = buckets;
-  const endMs = bucketEndMs(buckets.at(-1)!);
-  return buckets.filter(({ level, startMs }) => {
-    const hour = hourOf(startMs);
-    const isWhole = hour.startMs >= first!.startMs && bucketEndMs(hour) <= endMs;
-    return level === 'minute' && isWhole;
-  }).length;
+/** A time in 2026, such as `30 Nov 9:05`. */
+function timeOf(text: string): number {
+  const [day = '', month = '', clock = ''] = text.split(' ');
+  return Date.parse(`${day} ${month} 2026 ${clock} UTC`);
 }
 
 function namesOf({ buckets }: CoveredSpan): string[] {
   return buckets.map(({ level, startMs }) => {
     const date = new Date(startMs);
     const minute = String(date.getUTCMinutes()).padStart(2, '0');
-    return `${level} ${date.getUTCHours()}:${minute}`;
+    const time = level === 'day' ? '' : ` ${date.getUTCHours()}:${minute}`;
+    return `${level} ${date.getUTCDate()}${time}`;
   });
 }
 
