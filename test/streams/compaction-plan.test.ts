@@ -100,8 +100,8 @@ describe('a bucket', () => {
 describe('the plan', () => {
   test('leaves a bucket alone until a moment after its end', () => {
     const some = parts(3, { foldedAtMs: minute.startMs });
-    expect(planCompaction(some, CLOSED_MS - 1)).toEqual({ hours: [], merges: [] });
-    expect(hoursOf(some, CLOSED_MS)).toEqual([{ hour: hourOf(12), partCount: 3 }]);
+    expect(planCompaction(some, CLOSED_MS - 1)).toEqual({ groups: [], merges: [] });
+    expect(planCompaction(some, CLOSED_MS)).toEqual({ groups: [some], merges: [] });
   });
 
   test('takes what is closed of an hour along as soon as one bucket of it is due', () => {
@@ -109,34 +109,37 @@ describe('the plan', () => {
     const due = partOf({ foldedAtMs: nowMs - PART_WAIT_MS });
     const waiting = partOf({ foldedAtMs: nowMs - 1, bucket: minuteAfter(1) });
     const open = partOf({ foldedAtMs: nowMs - 1, bucket: minuteAfter(10) });
-    expect(hoursOf([waiting, open], nowMs)).toEqual([]);
-    expect(hoursOf([due, waiting, open], nowMs)).toEqual([{ hour: hourOf(12), partCount: 2 }]);
+    expect(groupsOf([waiting, open], nowMs)).toEqual([]);
+    expect(groupsOf([due, waiting, open], nowMs)).toEqual([[due, waiting]]);
   });
 
-  test('makes one commit of each hour, with late parts for the hour itself among them', () => {
+  test('makes one commit of the minutes and late parts of an hour, and one of those of a day', () => {
     const nowMs = Date.UTC(2026, 10, 30, 15);
-    const at = (level: Level, hour: number): PartRef =>
-      partOf({ bucket: bucketOf(level, Date.UTC(2026, 10, 30, hour, 59)) });
-    const some = [at('minute', 12), at('minute', 13), at('hour', 13), at('hour', 11)];
-    expect(hoursOf(some, nowMs)).toEqual([
-      { hour: hourOf(11), partCount: 1 },
-      { hour: hourOf(12), partCount: 1 },
-      { hour: hourOf(13), partCount: 2 },
-    ]);
+    const at = (level: Level, day: number, hour: number): PartRef =>
+      partOf({ bucket: bucketOf(level, Date.UTC(2026, 10, day, hour, 59)) });
+    const ofHour = [at('hour', 30, 13), at('minute', 30, 13)];
+    const ofDay = [at('day', 20, 3), at('day', 20, 17)];
+    const others = [at('minute', 30, 12), at('hour', 30, 11), at('day', 21, 0), at('hour', 20, 0)];
+    const groups = groupsOf([...ofHour, ...others, ...ofDay], nowMs);
+    // Parts of the first hour of a day and of the day begin at the same time, and stay apart.
+    expect(groups).toHaveLength(2 + others.length);
+    expect(groups).toContainEqual(ofHour);
+    expect(groups).toContainEqual(ofDay);
+    for (const part of others) expect(groups).toContainEqual([part]);
   });
 
   test('lets late parts wait for a minute, or for the 16th of them', () => {
     const foldedAtMs = CLOSED_MS + HOUR_MS;
     const late = parts(BUCKET_PARTS_DUE - 1, { foldedAtMs });
-    expect(hoursOf(late, foldedAtMs + PART_WAIT_MS - 1)).toEqual([]);
-    expect(hoursOf(late, foldedAtMs + PART_WAIT_MS)).toHaveLength(1);
-    expect(hoursOf([...late, partOf({ foldedAtMs })], foldedAtMs)).toHaveLength(1);
+    expect(groupsOf(late, foldedAtMs + PART_WAIT_MS - 1)).toEqual([]);
+    expect(groupsOf(late, foldedAtMs + PART_WAIT_MS)).toHaveLength(1);
+    expect(groupsOf([...late, partOf({ foldedAtMs })], foldedAtMs)).toHaveLength(1);
   });
 
   test('merges the parts of an open bucket from the 16th on, but no large ones', () => {
     const small = parts(BUCKET_PARTS_DUE);
-    expect(planCompaction(small.slice(1), FOLDED_MS)).toEqual({ hours: [], merges: [] });
-    expect(planCompaction(small, FOLDED_MS)).toEqual({ hours: [], merges: [small] });
+    expect(planCompaction(small.slice(1), FOLDED_MS)).toEqual({ groups: [], merges: [] });
+    expect(planCompaction(small, FOLDED_MS)).toEqual({ groups: [], merges: [small] });
     const large = partOf({ bytes: PART_BYTES_MERGEABLE });
     expect(planCompaction([large, ...small], FOLDED_MS).merges).toEqual([small]);
     expect(planCompaction([large, ...small.slice(1)], FOLDED_MS).merges).toEqual([]);
@@ -156,8 +159,8 @@ describe('the plan', () => {
   test('compacts a full bucket although it is open, and only that', () => {
     const full = parts(BUCKET_PARTS_MAX);
     const other = partOf({ bucket: minuteAfter(1) });
-    const { hours, merges } = planCompaction([...full, other], FOLDED_MS);
-    expect(hours).toMatchObject([{ hour: hourOf(12), parts: full }]);
+    const { groups, merges } = planCompaction([...full, other], FOLDED_MS);
+    expect(groups).toEqual([full]);
     expect(merges).toEqual([]);
   });
 
@@ -173,8 +176,8 @@ describe('the plan', () => {
     for (const some of shapes) {
       const foldedAtMs = Math.max(...some.map((part) => part.foldedAtMs));
       const dueMs = compactionDueMs(some, foldedAtMs) ?? Number.NaN;
-      const { hours, merges } = planCompaction(some, Math.max(dueMs, foldedAtMs));
-      expect(hours.length + merges.length).toBeGreaterThan(0);
+      const { groups, merges } = planCompaction(some, Math.max(dueMs, foldedAtMs));
+      expect(groups.length + merges.length).toBeGreaterThan(0);
     }
   });
 });
@@ -185,7 +188,7 @@ describe('when the clock was set back', () => {
 
   test('parts of a closed bucket do not wait until it has caught up', () => {
     expect(compactionDueMs([future], nowMs)).toBeLessThanOrEqual(nowMs);
-    expect(hoursOf([future], nowMs)).toHaveLength(1);
+    expect(groupsOf([future], nowMs)).toHaveLength(1);
   });
 
   test('a little, as the clocks of two workers differ, changes nothing', () => {
@@ -197,7 +200,7 @@ describe('when the clock was set back', () => {
 
   test('a bucket that is open again waits for its end as ever', () => {
     expect(compactionDueMs([future], FOLDED_MS)).toBe(CLOSED_MS);
-    expect(planCompaction([future], FOLDED_MS)).toEqual({ hours: [], merges: [] });
+    expect(planCompaction([future], FOLDED_MS)).toEqual({ groups: [], merges: [] });
   });
 });
 
@@ -216,13 +219,6 @@ function minuteAfter(minutes: number): Bucket {
   return { level: 'minute', startMs: minute.startMs + minutes * MINUTE_MS };
 }
 
-function hourOf(hour: number): Bucket {
-  return { level: 'hour', startMs: Date.UTC(2026, 10, 30, hour) };
-}
-
-function hoursOf(some: readonly PartRef[], nowMs: number): { hour: Bucket; partCount: number }[] {
-  return planCompaction(some, nowMs).hours.map((entry) => ({
-    hour: entry.hour,
-    partCount: entry.parts.length,
-  }));
+function groupsOf(some: readonly PartRef[], nowMs: number): readonly (readonly PartRef[])[] {
+  return planCompaction(some, nowMs).groups;
 }
