@@ -3,12 +3,15 @@ import { assert } from './assert.ts';
 /** The only source of time. Epoch milliseconds, UTC. */
 export interface Clock {
   nowMs(): number;
+  /** Milliseconds, with fractions, since some moment: for how long things take. */
+  elapsedMs(): number;
   /** Resolves after `ms` milliseconds, or at once when `signal` aborts; it never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
+  elapsedMs: () => performance.now(),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted === true) {
@@ -46,6 +49,10 @@ export class ManualClock implements Clock {
 
   nowMs(): number {
     return this.#wallOffsetMs + this.#elapsedMs;
+  }
+
+  elapsedMs(): number {
+    return this.#elapsedMs;
   }
 
   /** How many sleeps are pending. */

@@ -1,5 +1,5 @@
 /**
- * A batch: accepted events, already summed up into one exact summary for each stream and bucket.
+ * A batch: accepted events, already summed up into one exact summary for each share and bucket.
  *
  * Bytes (format version 1; several batches may stand one after the other in a log entry):
  *
@@ -7,7 +7,7 @@
  *   (little-endian), then the groups to the end: text share, 1 byte level (index in LEVELS),
  *   varint start in minutes, 4 bytes length, summary (summary-codec.ts)
  *
- * The checksum is there for stream and bucket: damaged, they would be counted in a wrong place.
+ * The checksum is there for share and bucket: damaged, they would be counted in a wrong place.
  */
 import { crc32 } from 'node:zlib';
 import { ByteReadError, ByteReader, ByteWriter } from '../lib/bytes.ts';
@@ -23,9 +23,9 @@ const CRC_OFFSET = 3;
 const LENGTH_OFFSET = 7;
 const GROUPS_OFFSET = 11;
 
-/** The share of one stream and bucket. */
+/** What the batch holds of one share and bucket. */
 export interface BatchGroup {
-  readonly stream: string;
+  readonly share: string;
   readonly bucket: Bucket;
   readonly summary: Summary;
 }
@@ -80,8 +80,8 @@ export class BatchBuilder {
 
   /** Adds all that the other has summed up; the other must not be used any more. */
   merge(other: BatchBuilder): void {
-    for (const { stream, bucket, summary } of other.groups) {
-      this.#groupOf(stream, bucket).summary.merge(summary);
+    for (const { share, bucket, summary } of other.groups) {
+      this.#groupOf(share, bucket).summary.merge(summary);
     }
     this.#eventCount += other.eventCount;
   }
@@ -94,7 +94,7 @@ export class BatchBuilder {
   #groupOf(share: string, bucket: Bucket): BatchGroup {
     const last = this.#last;
     if (last?.bucket.startMs === bucket.startMs && last.bucket.level === bucket.level) {
-      if (last.stream === share) return last;
+      if (last.share === share) return last;
     } else {
       const key = bucketKey(bucket);
       this.#lastShares = this.#buckets.get(key) ?? new Map<string, BatchGroup>();
@@ -102,7 +102,7 @@ export class BatchBuilder {
     }
     let group = this.#lastShares.get(share);
     if (group === undefined) {
-      group = { stream: share, bucket, summary: new Summary(this.#context) };
+      group = { share, bucket, summary: new Summary(this.#context) };
       this.#lastShares.set(share, group);
     }
     this.#last = group;
@@ -117,8 +117,8 @@ export function encodeBatch(groups: Iterable<BatchGroup>): Uint8Array {
   writer.uint8(VERSION);
   writer.uint32(0);
   writer.uint32(0);
-  for (const { stream, bucket, summary } of groups) {
-    writer.text(stream);
+  for (const { share, bucket, summary } of groups) {
+    writer.text(share);
     writer.uint8(LEVELS.indexOf(bucket.level));
     writer.varint(bucket.startMs / MINUTE_MS);
     const bytes = encodeSummaryUnordered(summary);
@@ -158,11 +158,11 @@ function readBatch(reader: ByteReader, context: SummaryContext, groups: BatchGro
   if (crc32(bytes) !== crc) throw new SketchDecodeError('batch: the checksum does not fit');
   const body = new ByteReader(bytes);
   while (body.remaining > 0) {
-    const stream = body.text();
+    const share = body.text();
     const level = LEVELS[body.uint8()];
     if (level === undefined) throw new SketchDecodeError('batch: the level is not known');
     const startMs = body.varint() * MINUTE_MS;
     const summary = decodeSummary(body.raw(body.uint32()), context);
-    groups.push({ stream, bucket: { level, startMs }, summary });
+    groups.push({ share, bucket: { level, startMs }, summary });
   }
 }

@@ -10,16 +10,19 @@ import { BrokenStreamError } from '../lib/store-errors.ts';
 import { SketchDecodeError } from '../sketches/sketch-decode-error.ts';
 import { Summary, type SummaryContext } from '../sketches/summary.ts';
 import { decodeSummary, encodeSummary } from '../sketches/summary-codec.ts';
-import { type Bucket, bucketKey, expiresAtMs, isKept, type Retention } from './buckets.ts';
+import { type Bucket, bucketKey, expiresAtMs, keptFrom, type Retention } from './buckets.ts';
 import { compactionDueMs, openBuckets, planCompaction } from './compaction-plan.ts';
 import { COMPACT_STREAMS_MAX } from './limits.ts';
 import { mergeExactly, partsOf } from './parts.ts';
+import type { StreamRegistry } from './registry.ts';
+import { readShareIndex } from './share-index.ts';
+import { shareOf } from './shares.ts';
 import type {
   Aside,
   CommitOutcome,
   NewPart,
   PartRef,
-  StreamIndex,
+  ShareIndex,
   StreamStore,
   SummaryReplacement,
 } from './store-port.ts';
@@ -28,10 +31,14 @@ export interface CompactOptions {
   readonly store: StreamStore;
   readonly clock: Clock;
   readonly tags: TagSource;
-  /** With CLOSED_SHAPE. */
-  readonly closedContext: SummaryContext;
   /** With PART_SHAPE. */
   readonly partContext: SummaryContext;
+  readonly registry: StreamRegistry;
+}
+
+/** What the share's stream has set for its closed summaries. */
+interface Closing {
+  readonly context: SummaryContext;
   readonly retention: Retention;
 }
 
@@ -52,24 +59,24 @@ export class Compactor {
     this.#options = options;
   }
 
-  /** Visits the streams whose time has come; returns how many it visited. */
+  /** Visits the shares whose time has come; returns how many it visited. */
   async compactPartition(partition: number): Promise<number> {
     const { store, clock } = this.#options;
-    const streams = await store.readDueStreams(partition, clock.nowMs(), COMPACT_STREAMS_MAX);
-    for (const stream of streams) await this.compactStream(partition, stream);
-    return streams.length;
+    const shares = await store.readDueShares(partition, clock.nowMs(), COMPACT_STREAMS_MAX);
+    for (const share of shares) await this.compactShare(partition, share);
+    return shares.length;
   }
 
-  /** Does what is due for one stream; stops when somebody else was faster. */
-  async compactStream(partition: number, stream: string): Promise<void> {
+  /** Does what is due for one share; stops when somebody else was faster. */
+  async compactShare(partition: number, share: string): Promise<void> {
     const { store, clock } = this.#options;
-    let index: StreamIndex;
+    let index: ShareIndex;
     try {
-      index = await store.readIndex(partition, stream, []);
+      index = await readShareIndex(store, partition, share, []);
     } catch (error) {
       if (!(error instanceof BrokenStreamError)) throw error;
       // It must not stand before the others at every visit.
-      await store.cancelVisit(partition, stream);
+      await store.cancelVisit(partition, share);
       return;
     }
     const nowMs = clock.nowMs();
@@ -81,26 +88,28 @@ export class Compactor {
       open = [...open.filter(({ tag }) => !removed.has(tag)), ...change.addParts];
       return await store.commitCompaction(partition, {
         ...change,
-        stream,
+        share,
         generation: index.generation,
         remainingParts: open.length,
         compactAtMs: compactionDueMs(open, nowMs),
       });
     };
     for (const run of plan.merges) {
-      const outcome = await commit(await this.#mergeRun(partition, stream, run));
+      const outcome = await commit(await this.#mergeRun(partition, share, run));
       if (outcome === 'conflict') return;
     }
-    for (const { hour, parts } of plan.hours) {
-      const outcome = await commit(await this.#compactHour(partition, stream, index, hour, parts));
+    const closing = await this.#closingOf(share);
+    for (const parts of plan.groups) {
+      const change = await this.#compactGroup(partition, share, index, parts, closing);
+      const outcome = await commit(change);
       if (outcome === 'conflict') return;
     }
-    if (plan.merges.length + plan.hours.length === 0) await commit(NO_CHANGE);
+    if (plan.merges.length + plan.groups.length === 0) await commit(NO_CHANGE);
   }
 
-  async #mergeRun(partition: number, stream: string, run: readonly PartRef[]): Promise<Change> {
+  async #mergeRun(partition: number, share: string, run: readonly PartRef[]): Promise<Change> {
     const { partContext, tags } = this.#options;
-    const read = await this.#readParts(partition, stream, run);
+    const read = await this.#readParts(partition, share, run);
     const { bucket } = run[0]!;
     const merged = mergeExactly(
       read.summaries.map(({ summary }) => summary),
@@ -116,71 +125,81 @@ export class Compactor {
     };
   }
 
+  async #closingOf(share: string): Promise<Closing> {
+    const { registry, partContext } = this.#options;
+    const { closedShape, settings } = await registry.ofUpkeep(shareOf(share).stream);
+    const context = { hash: partContext.hash, shape: closedShape };
+    return { context, retention: settings.retention };
+  }
+
   /** Null when somebody else was faster. */
-  async #compactHour(
+  async #compactGroup(
     partition: number,
-    stream: string,
-    before: StreamIndex,
-    hour: Bucket,
+    share: string,
+    before: ShareIndex,
     parts: readonly PartRef[],
+    closing: Closing,
   ): Promise<Change | null> {
-    const { store, clock, retention } = this.#options;
-    const open = openBuckets(parts);
+    const { store, clock } = this.#options;
+    const { retention } = closing;
     const nowMs = clock.nowMs();
-    const minutes = open.map(({ bucket }) => bucket).filter(({ level }) => level === 'minute');
-    const buckets = [...minutes, hour].filter((bucket) => isKept(bucket, nowMs, retention));
-    const index = await store.readIndex(partition, stream, buckets);
+    const open = openBuckets(parts).map(({ bucket }) => ({
+      bucket,
+      levels: keptFrom(bucket, nowMs, retention),
+    }));
+    const buckets = distinctBuckets(open.flatMap(({ levels }) => levels));
+    const index = await readShareIndex(store, partition, share, buckets);
     if (index.generation !== before.generation) return null;
-    const read = await this.#readParts(partition, stream, parts);
+    const read = await this.#readParts(partition, share, parts);
     const aside = [...read.aside];
-    const targets = await this.#readTargets(partition, stream, buckets, index, aside);
+    const targets = await this.#readTargets(partition, share, buckets, index, aside, closing);
     if (targets === null) return null;
-    for (const { bucket } of open) {
-      const share = this.#shareOf(bucket, read);
-      targets.get(bucketKey(bucket))?.merge(share);
-      if (bucket.level !== 'hour') targets.get(bucketKey(hour))?.merge(share);
+    for (const { bucket, levels } of open) {
+      const added = this.#sumOf(bucket, read);
+      for (const level of levels) targets.get(bucketKey(level))!.merge(added);
     }
     return {
       ...read.removal,
       addParts: [],
-      summaries: this.#replacements(buckets, index, targets),
+      summaries: this.#replacements(buckets, index, targets, retention),
       aside,
     };
   }
 
   /** The parts of one bucket as one summary: exact as far as a part can be. */
-  #shareOf(bucket: Bucket, { summaries, unusable }: ReadParts): Summary {
+  #sumOf(bucket: Bucket, { summaries, unusable }: ReadParts): Summary {
     const key = bucketKey(bucket);
-    const share = new Summary(this.#options.partContext);
+    const sum = new Summary(this.#options.partContext);
     for (const { part, summary } of summaries) {
-      if (bucketKey(part.bucket) === key) share.merge(summary);
+      if (bucketKey(part.bucket) === key) sum.merge(summary);
     }
-    share.incomplete ||= unusable.some((part) => bucketKey(part.bucket) === key);
-    return share;
+    sum.incomplete ||= unusable.some((part) => bucketKey(part.bucket) === key);
+    return sum;
   }
 
   /** The summaries that are there now, or empty ones. A damaged one is replaced, and says so. */
   async #readTargets(
     partition: number,
-    stream: string,
+    share: string,
     buckets: readonly Bucket[],
-    index: StreamIndex,
+    index: ShareIndex,
     aside: Aside[],
+    { context }: Closing,
   ): Promise<Map<string, Summary> | null> {
-    const { store, closedContext } = this.#options;
-    const stored = await store.readSummaries(partition, stream, buckets);
+    const { store } = this.#options;
+    const stored = await store.readSummaries(partition, share, buckets, 'counts');
     const targets = new Map<string, Summary>();
     for (const [at, bucket] of buckets.entries()) {
       const tag = index.summaryTags[at]!;
       const found = stored[at] ?? null;
-      let target = new Summary(closedContext);
+      let target = new Summary(context);
       if (tag === 'broken') {
         target.incomplete = true;
       } else if (tag !== (found?.tag ?? null)) {
         return null;
       } else if (found !== null) {
         try {
-          target = decodeSummary(found.blob, closedContext);
+          target = decodeSummary(found.blob, context);
         } catch (error) {
           if (!(error instanceof SketchDecodeError)) throw error;
           target.incomplete = true;
@@ -194,27 +213,29 @@ export class Compactor {
 
   #replacements(
     buckets: readonly Bucket[],
-    index: StreamIndex,
+    index: ShareIndex,
     targets: ReadonlyMap<string, Summary>,
+    retention: Retention,
   ): SummaryReplacement[] {
-    const { tags, retention } = this.#options;
+    const { tags } = this.#options;
     return buckets.map((bucket, at) => ({
       bucket,
       expectedTag: index.summaryTags[at]!,
       tag: tags(),
-      blob: encodeSummary(targets.get(bucketKey(bucket))!),
+      counts: encodeSummary(targets.get(bucketKey(bucket))!),
+      viewers: null,
       expiresAtMs: expiresAtMs(bucket, retention),
     }));
   }
 
   async #readParts(
     partition: number,
-    stream: string,
+    share: string,
     parts: readonly PartRef[],
   ): Promise<ReadParts> {
     const { store, partContext } = this.#options;
     const tags = parts.map(({ tag }) => tag);
-    const blobs = await store.readParts(partition, stream, tags);
+    const blobs = await store.readParts(partition, share, tags);
     const summaries: { part: PartRef; summary: Summary }[] = [];
     const unusable: PartRef[] = [];
     const aside: Aside[] = [];
@@ -255,6 +276,10 @@ const NO_CHANGE: Change = {
   summaries: [],
   aside: [],
 };
+
+function distinctBuckets(buckets: readonly Bucket[]): Bucket[] {
+  return [...new Map(buckets.map((bucket) => [bucketKey(bucket), bucket])).values()];
+}
 
 function markIncomplete(merged: Summary[], context: SummaryContext): void {
   if (merged.length === 0) merged.push(new Summary(context));

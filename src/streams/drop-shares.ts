@@ -35,7 +35,7 @@ export async function dropShares(
   };
   for (const share of shares) {
     const next = tags();
-    await onEachPartition((partition) => store.deleteStream(partition, share, next));
+    await onEachPartition((partition) => store.deleteShare(partition, share, next));
   }
   for (const share of shares) {
     await onEachPartition((partition) => freeSummaries(options, partition, share));

@@ -6,6 +6,8 @@ const MIB = 2 ** 20;
 /** A fold takes at most so much at once: its script runs for some milliseconds, not for seconds. */
 export const FOLD_ENTRIES_MAX = 512;
 export const FOLD_BYTES_MAX = 8 * MIB;
+/** It asks for the indexes of so many shares at once. */
+export const FOLD_INDEX_SLICE = 128;
 
 /** An append carries at most so much; what waits beyond it goes with the next one. */
 export const APPEND_REQUESTS_MAX = 64;

@@ -1,241 +1,122 @@
 /**
- * Reads what a span of a stream holds, over all partitions: closed summaries and parts that are not
- * compacted yet. Each partition is read at one moment: its index names summaries and parts by their
- * tags, and bytes are right exactly when they carry the tag that the index named. When something
- * named has gone meanwhile, the index is read again. Decoded summaries are cached by tag.
+ * Reads what spans of shares hold, over all partitions: closed summaries and parts that are not
+ * compacted yet, as partition-reader.ts reads them from each. Several reads of one share fetch what
+ * they have in common once.
  */
-import { LRUCache } from 'lru-cache';
-import type { Tag } from '../lib/random-tag.ts';
 import { BrokenStreamError, StoreUnavailableError } from '../lib/store-errors.ts';
-import { SketchDecodeError } from '../sketches/sketch-decode-error.ts';
-import type { Summary, SummaryContext } from '../sketches/summary.ts';
-import { decodeSummary } from '../sketches/summary-codec.ts';
-import { type Bucket, bucketEndMs, bucketName } from './buckets.ts';
-import { LAGGING_MS, READ_ATTEMPTS_MAX, READ_SLICE } from './limits.ts';
-import type { PartRef, StoredSummary, StreamIndex, StreamStore } from './store-port.ts';
-import type { CoveredSpan } from './window.ts';
+import { type Bucket, bucketKey } from './buckets.ts';
+import { LAGGING_MS } from './limits.ts';
+import {
+  type PartitionRead,
+  PartitionReader,
+  type PartitionReaderOptions,
+  partitionName,
+  pickOf,
+  type ReadTimes,
+  type StoredSummary,
+  type WantedShare,
+} from './partition-reader.ts';
 
-export interface ReaderOptions {
-  readonly store: StreamStore;
-  readonly closedContext: SummaryContext;
-  readonly partContext: SummaryContext;
-  /** Decoded summaries are kept up to about so many bytes. */
-  readonly cacheBytes: number;
+/** What is to be read of a share. */
+export interface AskedRead {
+  readonly share: string;
+  /** In the order of the calendar, without gaps. */
+  readonly buckets: readonly Bucket[];
+  /** Also which actors each item had. */
+  readonly viewers: boolean;
 }
 
-/** A summary with the time it is of. */
-export interface BucketSummary {
-  readonly bucket: Bucket;
-  readonly summary: Summary;
+/** A summary with the time it is of, and where it came from. */
+export interface BucketSummary extends StoredSummary {
+  readonly partition: number;
 }
 
 export interface ReadResult {
-  /** In the order of the calendar, then of the partitions. */
-  readonly summaries: readonly BucketSummary[];
+  /** For each read in the order asked: in the order of the calendar, then of the partitions. */
+  readonly summaries: readonly (readonly BucketSummary[])[];
   readonly asOfMs: number;
   readonly lagging: boolean;
   readonly missing: readonly string[];
-}
-
-interface ShareRead {
-  readonly summaries: readonly BucketSummary[];
-  readonly oldestWaitingMs: number | null;
-  readonly missing: readonly string[];
-}
-
-/** What an index names: `tag` decides whether the bytes are the right ones. */
-interface Wanted {
-  readonly bucket: Bucket;
-  readonly tag: Tag;
+  /** Summed up over partitions, which are read side by side. */
+  readonly times: ReadTimes;
 }
 
 export class StreamReader {
-  readonly #options: ReaderOptions;
-  readonly #cache: LRUCache<Tag, Summary>;
+  readonly #partitionCount: number;
+  readonly #partitions: PartitionReader;
 
-  constructor(options: ReaderOptions) {
-    this.#options = options;
-    this.#cache = new LRUCache({
-      maxSize: options.cacheBytes,
-      sizeCalculation: (summary) => summary.byteLength,
-    });
+  constructor(options: PartitionReaderOptions) {
+    this.#partitionCount = options.store.partitionCount;
+    this.#partitions = new PartitionReader(options);
   }
 
   /** Bytes of decoded summaries in the cache. */
   get cachedBytes(): number {
-    return this.#cache.calculatedSize;
+    return this.#partitions.cachedBytes;
   }
 
   /**
-   * `readAtMs`: a time before the call, from when on nothing need be counted. Rejects with
-   * StoreUnavailableError when no partition could be read.
+   * All at one moment of each partition. `readAtMs`: a time before the call, from when on nothing
+   * need be counted. Rejects with StoreUnavailableError when no partition could be read.
    */
-  async read(
-    stream: string,
-    { buckets }: Pick<CoveredSpan, 'buckets'>,
-    readAtMs: number,
-  ): Promise<ReadResult> {
-    const { store } = this.#options;
-    const partitions = Array.from({ length: store.partitionCount }, (_, partition) => partition);
-    const shares = await Promise.all(
-      partitions.map((partition) => this.#readShareOrMiss(partition, stream, buckets)),
+  async read(asked: readonly AskedRead[], readAtMs: number): Promise<ReadResult> {
+    const wanted = wantedShares(asked);
+    const times: ReadTimes = { indexMs: 0, fetchMs: 0, decodeMs: 0 };
+    const reading = Array.from({ length: this.#partitionCount }, (_, partition) =>
+      this.#readOrMiss(partition, wanted, times),
     );
-    const read = shares.filter((share) => share !== null);
-    if (read.length === 0) throw new StoreUnavailableError('no partition could be read');
-    const waiting = read.map(({ oldestWaitingMs }) => oldestWaitingMs ?? readAtMs);
+    const partitions = await Promise.all(reading);
+    if (partitions.every((read) => read === null)) {
+      throw new StoreUnavailableError('no partition could be read');
+    }
+    const waiting = partitions.map((read) => read?.oldestWaitingMs ?? readAtMs);
     const asOfMs = Math.min(readAtMs, ...waiting);
+    const byShare = new Map(wanted.map(({ share }, at) => [share, foundOf(partitions, at)]));
     return {
-      summaries: read
-        .flatMap(({ summaries }) => summaries)
-        .sort((a, b) => a.bucket.startMs - b.bucket.startMs),
+      summaries: asked.map(({ share, buckets }) => byShare.get(share)!.filter(pickOf(buckets))),
       asOfMs,
       lagging: readAtMs - asOfMs > LAGGING_MS,
-      missing: shares.flatMap((share, partition) => share?.missing ?? [`partition ${partition}`]),
+      missing: partitions.flatMap((read, partition) => read?.missing ?? [partitionName(partition)]),
+      times,
     };
   }
 
   /** Null when the partition cannot be read now. */
-  async #readShareOrMiss(
+  async #readOrMiss(
     partition: number,
-    stream: string,
-    buckets: readonly Bucket[],
-  ): Promise<ShareRead | null> {
+    wanted: readonly WantedShare[],
+    times: ReadTimes,
+  ): Promise<PartitionRead | null> {
     try {
-      return await this.#readShare(partition, stream, buckets);
+      return await this.#partitions.read(partition, wanted, times);
     } catch (error) {
       if (error instanceof StoreUnavailableError || error instanceof BrokenStreamError) return null;
       throw error;
     }
   }
-
-  async #readShare(
-    partition: number,
-    stream: string,
-    buckets: readonly Bucket[],
-  ): Promise<ShareRead> {
-    for (let attempt = 0; attempt < READ_ATTEMPTS_MAX; attempt += 1) {
-      const index = await this.#options.store.readIndex(partition, stream, buckets);
-      const share = await this.#readNamed(partition, stream, buckets, index);
-      if (share !== null) return share;
-    }
-    throw new StoreUnavailableError(`partition ${partition} changed during each attempt to read`);
-  }
-
-  /** Null when something that the index names has gone. */
-  async #readNamed(
-    partition: number,
-    stream: string,
-    buckets: readonly Bucket[],
-    index: StreamIndex,
-  ): Promise<ShareRead | null> {
-    const { store } = this.#options;
-    const found: BucketSummary[] = [];
-    const missing = new Set<string>();
-    const closed: Wanted[] = [];
-    for (const [at, bucket] of buckets.entries()) {
-      const tag = index.summaryTags[at] ?? null;
-      if (tag === 'broken') missing.add(missingName(partition, bucket));
-      else if (tag !== null) closed.push({ bucket, tag });
-    }
-    const open = partsWithin(index.parts, buckets);
-    const lackedClosed = this.#takeCached(closed, found);
-    const lackedOpen = this.#takeCached(open, found);
-    const { closedContext, partContext } = this.#options;
-    let overtaken = false;
-    const take = (wanted: Wanted, read: StoredSummary | null, context: SummaryContext): void => {
-      if (read === null || read.tag !== wanted.tag) {
-        overtaken = true;
-        return;
-      }
-      const summary = this.#decode(read, context);
-      if (summary !== null) found.push({ bucket: wanted.bucket, summary });
-      else missing.add(missingName(partition, wanted.bucket));
-    };
-    await Promise.all([
-      inSlices(
-        lackedClosed,
-        (slice) =>
-          store.readSummaries(
-            partition,
-            stream,
-            slice.map(({ bucket }) => bucket),
-          ),
-        (wanted, stored) => take(wanted, stored, closedContext),
-      ),
-      inSlices(
-        lackedOpen,
-        (slice) =>
-          store.readParts(
-            partition,
-            stream,
-            slice.map(({ tag }) => tag),
-          ),
-        ({ bucket, tag }, blob) =>
-          take({ bucket, tag }, blob === null ? null : { tag, blob }, partContext),
-      ),
-    ]);
-    if (overtaken) return null;
-    for (const { bucket, summary } of found) {
-      if (summary.incomplete) missing.add(missingName(partition, bucket));
-    }
-    return { summaries: found, oldestWaitingMs: index.oldestWaitingMs, missing: [...missing] };
-  }
-
-  /** Moves what is cached to `found` and returns the rest. */
-  #takeCached(wanted: readonly Wanted[], found: BucketSummary[]): Wanted[] {
-    return wanted.filter(({ bucket, tag }) => {
-      const summary = this.#cache.get(tag);
-      if (summary === undefined) return true;
-      found.push({ bucket, summary });
-      return false;
-    });
-  }
-
-  /** Null when the bytes are damaged. */
-  #decode({ tag, blob }: StoredSummary, context: SummaryContext): Summary | null {
-    try {
-      const summary = decodeSummary(blob, context);
-      this.#cache.set(tag, summary);
-      return summary;
-    } catch (error) {
-      if (error instanceof SketchDecodeError) return null;
-      throw error;
-    }
-  }
 }
 
-/**
- * Reads a slice at a time, and asks for the next one before it uses what came: so the store works
- * while this process decodes.
- */
-async function inSlices<Asked, Read>(
-  wanted: readonly Asked[],
-  read: (slice: readonly Asked[]) => Promise<readonly (Read | null)[]>,
-  use: (asked: Asked, found: Read | null) => void,
-): Promise<void> {
-  const readFrom = (start: number): Promise<readonly (Read | null)[]> =>
-    start < wanted.length ? read(wanted.slice(start, start + READ_SLICE)) : Promise.resolve([]);
-  let coming = readFrom(0);
-  for (let start = 0; start < wanted.length; start += READ_SLICE) {
-    const found = await coming;
-    coming = readFrom(start + READ_SLICE);
-    for (const [at, asked] of wanted.slice(start, start + READ_SLICE).entries()) {
-      use(asked, found[at] ?? null);
-    }
+/** Each share once, with all of its buckets that anybody asks for. */
+function wantedShares(asked: readonly AskedRead[]): WantedShare[] {
+  const byShare = new Map<string, AskedRead[]>();
+  for (const each of asked) {
+    const others = byShare.get(each.share);
+    if (others === undefined) byShare.set(each.share, [each]);
+    else others.push(each);
   }
+  return [...byShare].map(([share, reads]) => {
+    const spans = reads.map(({ buckets }) => buckets);
+    const byKey = new Map(spans.flat().map((bucket) => [bucketKey(bucket), bucket]));
+    const viewers = reads.some((read) => read.viewers);
+    return { share, buckets: [...byKey.values()], viewers, spans };
+  });
 }
 
-/** The parts whose time lies within one of the buckets. */
-function partsWithin(parts: readonly PartRef[], buckets: readonly Bucket[]): PartRef[] {
-  const [first] = buckets;
-  const last = buckets.at(-1);
-  if (first === undefined || last === undefined) return [];
-  const endMs = bucketEndMs(last);
-  return parts.filter(
-    ({ bucket }) => bucket.startMs >= first.startMs && bucketEndMs(bucket) <= endMs,
-  );
-}
-
-function missingName(partition: number, bucket: Bucket): string {
-  return `partition ${partition} ${bucketName(bucket)}`;
+/** What all partitions hold of one of the shares, in the order of the calendar. */
+function foundOf(partitions: readonly (PartitionRead | null)[], at: number): BucketSummary[] {
+  return partitions
+    .flatMap((read, partition) => {
+      return (read?.shares[at] ?? []).map((found) => ({ ...found, partition }));
+    })
+    .sort((a, b) => a.bucket.startMs - b.bucket.startMs);
 }

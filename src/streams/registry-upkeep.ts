@@ -5,7 +5,7 @@
 import type { Tag } from '../lib/random-tag.ts';
 import type { StreamRegistry } from './registry.ts';
 import { shareOf } from './shares.ts';
-import type { StreamStore } from './store-port.ts';
+import type { ListedShare, StreamStore } from './store-port.ts';
 import type { NewValues } from './stream-document.ts';
 
 const NAMES_PER_READ = 1_000;
@@ -40,13 +40,13 @@ export class RegistryUpkeep {
     for (let partition = 0; partition < this.#store.partitionCount; partition += 1) {
       let after: string | null = null;
       do {
-        const listed: readonly { readonly stream: string }[] = await this.#store.listStreams(
+        const listed: readonly ListedShare[] = await this.#store.listShares(
           partition,
           after,
           NAMES_PER_READ,
         );
-        for (const { stream } of listed) names.add(shareOf(stream).stream);
-        after = listed.length < NAMES_PER_READ ? null : listed.at(-1)!.stream;
+        for (const { share } of listed) names.add(shareOf(share).stream);
+        after = listed.length < NAMES_PER_READ ? null : listed.at(-1)!.share;
       } while (after !== null);
     }
     return names;

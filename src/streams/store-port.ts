@@ -7,7 +7,7 @@
  * Tags are random 64-bit values (16 hex digits): same tag, same bytes, for ever.
  *
  * Every method may reject with StoreUnavailableError; `append` also with OutcomeUnknownError; those
- * that read a stream's own keys with BrokenStreamError when these hold what they must not hold.
+ * that read one share's own keys with BrokenStreamError when these hold what they must not hold.
  */
 import type { Tag } from '../lib/random-tag.ts';
 import type { Bucket } from './buckets.ts';
@@ -57,23 +57,40 @@ export interface PartRef {
   readonly foldedAtMs: number;
 }
 
-/** A stream's share of one partition, at one moment. */
-export interface StreamIndex {
-  /** `0` until the stream is deleted for the first time, then a new tag at each deletion. */
+/** A question about what a partition holds of a share. */
+export interface AskedIndex {
+  /** A share's key (`shares.ts`); opaque to stores, here and below. */
+  readonly share: string;
+  /** Whose summaries are to be named. */
+  readonly buckets: readonly Bucket[];
+}
+
+/** What a partition holds of the shares asked for, all at one moment. */
+export interface PartitionIndex {
+  /** In the order asked for; null where the share's own keys hold what they must not hold. */
+  readonly shares: readonly (ShareIndex | null)[];
+  /** Time of the partition's oldest entry that is not folded yet, by the store's clock. */
+  readonly oldestWaitingMs: number | null;
+}
+
+export interface ShareIndex {
+  /** `0` until the share is deleted for the first time, then a new tag at each deletion. */
   readonly generation: Generation;
-  /** Entries up to this id hold nothing for this stream: it was deleted after them. */
+  /** Entries up to this id hold nothing for this share: it was deleted after them. */
   readonly deletedThrough: string | null;
   readonly parts: readonly PartRef[];
   /** One for each bucket asked for: the tag of its summary, or null; `broken` when unreadable. */
   readonly summaryTags: readonly (Tag | null | 'broken')[];
-  /** Time of the partition's oldest entry that is not folded yet, by the store's clock. */
-  readonly oldestWaitingMs: number | null;
 }
 
 export type Generation = string;
 export const FIRST_GENERATION: Generation = '0';
 
-export interface StoredSummary {
+/** Summaries are kept in two columns, so that a question reads no more than it needs. */
+export type Column = 'counts' | 'viewers';
+
+/** One column of a summary; both carry the summary's tag. */
+export interface StoredColumn {
   readonly tag: Tag;
   readonly blob: Uint8Array;
 }
@@ -91,26 +108,28 @@ export interface Aside {
 export interface FoldCommit {
   /** Each must still be in the log with its tag, else nothing is done. They leave the log. */
   readonly entries: readonly { readonly id: string; readonly tag: Tag }[];
-  readonly streams: readonly StreamFold[];
+  readonly shares: readonly ShareFold[];
   readonly aside: readonly Aside[];
 }
 
-export interface StreamFold {
-  readonly stream: string;
-  /** Must still be the stream's generation, else nothing is done. */
+export interface ShareFold {
+  readonly share: string;
+  /** Must still be the share's generation, else nothing is done. */
   readonly generation: Generation;
   readonly parts: readonly NewPart[];
-  /** The stream wants a visit of the compaction at this time (or earlier, if it already did). */
+  /** The share wants a visit of the compaction at this time (or earlier, if it already did). */
   readonly compactAtMs: number;
-  /** The stream is listed at least until then. */
-  readonly listedUntilMs: number;
+  /** False for what is no stream of its own: `listShares` leaves it out. */
+  readonly isListed: boolean;
+  /** The share is remembered, and listed, at least until then. */
+  readonly keptUntilMs: number;
 }
 
 /** `conflict`: what had to be there is not (any more); nothing was done: read again. */
 export type CommitOutcome = 'applied' | 'conflict';
 
 export interface CompactionCommit {
-  readonly stream: string;
+  readonly share: string;
   readonly generation: Generation;
   /** Each must still be among the open parts, else nothing is done. They leave. */
   readonly removeParts: readonly Tag[];
@@ -131,12 +150,14 @@ export interface SummaryReplacement {
   /** What must be there now, else nothing is done. */
   readonly expectedTag: Tag | null | 'broken';
   readonly tag: Tag;
-  readonly blob: Uint8Array;
+  readonly counts: Uint8Array;
+  /** Null: this column is empty. */
+  readonly viewers: Uint8Array | null;
   readonly expiresAtMs: number;
 }
 
-export interface ListedStream {
-  readonly stream: string;
+export interface ListedShare {
+  readonly share: string;
   readonly generation: Generation;
 }
 
@@ -158,32 +179,29 @@ export interface StreamStore {
   readLog(partition: number, maxEntries: number, maxBytes: number): Promise<LogEntry[]>;
   commitFold(partition: number, commit: FoldCommit): Promise<CommitOutcome>;
 
-  /** Streams whose time for a visit of the compaction has come, earliest first. */
-  readDueStreams(partition: number, nowMs: number, limit: number): Promise<string[]>;
-  /** No visit until the stream's next fold: for a stream whose keys are broken. */
-  cancelVisit(partition: number, stream: string): Promise<void>;
+  /** Shares whose time for a visit of the compaction has come, earliest first. */
+  readDueShares(partition: number, nowMs: number, limit: number): Promise<string[]>;
+  /** No visit until the share's next fold: for one whose keys are broken. */
+  cancelVisit(partition: number, share: string): Promise<void>;
   commitCompaction(partition: number, commit: CompactionCommit): Promise<CommitOutcome>;
 
-  readIndex(partition: number, stream: string, buckets: readonly Bucket[]): Promise<StreamIndex>;
-  /** Null where there is none (any more), or it belongs to an earlier generation. */
+  readIndex(partition: number, asked: readonly AskedIndex[]): Promise<PartitionIndex>;
+  /** Null where the column is empty, has gone, or belongs to an earlier generation. */
   readSummaries(
     partition: number,
-    stream: string,
+    share: string,
     buckets: readonly Bucket[],
-  ): Promise<(StoredSummary | null)[]>;
+    column: Column,
+  ): Promise<(StoredColumn | null)[]>;
   /** Null where the part has gone. */
-  readParts(
-    partition: number,
-    stream: string,
-    tags: readonly Tag[],
-  ): Promise<(Uint8Array | null)[]>;
+  readParts(partition: number, share: string, tags: readonly Tag[]): Promise<(Uint8Array | null)[]>;
 
-  /** Streams in the order of their names' bytes, after `after`, at most `limit`. */
-  listStreams(partition: number, after: string | null, limit: number): Promise<ListedStream[]>;
+  /** Listed shares in the order of their keys' bytes, after `after`, at most `limit`. */
+  listShares(partition: number, after: string | null, limit: number): Promise<ListedShare[]>;
   /** Drops the share with all that waits in the log; `next` becomes the generation. */
-  deleteStream(partition: number, stream: string, next: Generation): Promise<void>;
+  deleteShare(partition: number, share: string, next: Generation): Promise<void>;
   /** Frees summaries of earlier generations; they are unreadable already. */
-  dropStaleSummaries(partition: number, stream: string, buckets: readonly Bucket[]): Promise<void>;
+  dropStaleSummaries(partition: number, share: string, buckets: readonly Bucket[]): Promise<void>;
 
   readStats(partition: number): Promise<PartitionStats>;
 }

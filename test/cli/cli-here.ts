@@ -34,6 +34,10 @@ export class HastyClock implements Clock {
     return this.#nowMs;
   }
 
+  elapsedMs(): number {
+    return this.#nowMs;
+  }
+
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (ms >= REQUEST_LIMIT_MS) {
       return new Promise((resolve) => signal?.addEventListener('abort', () => resolve()));

@@ -70,6 +70,10 @@ class RecordingClock implements Clock {
     return 0;
   }
 
+  elapsedMs(): number {
+    return 0;
+  }
+
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (ms !== TIMEOUT_MS) {
       this.waitsMs.push(ms);

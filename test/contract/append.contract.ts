@@ -23,7 +23,7 @@ function countOf(outcomes: readonly AppendOutcome[], kind: AppendOutcome['kind']
 
 /** Empties the log as a fold does that found nothing in it. */
 async function foldAway({ store, partition }: OpenStore, entries: LogEntry[]): Promise<void> {
-  const commit = { entries: entries.map(({ id, tag }) => ({ id, tag })), streams: [], aside: [] };
+  const commit = { entries: entries.map(({ id, tag }) => ({ id, tag })), shares: [], aside: [] };
   expect(await store.commitFold(partition, commit)).toBe('applied');
 }
 
@@ -184,7 +184,7 @@ export function describeAppend(harness: StreamStoreHarness): void {
       const open = await harness.open({ maxBacklogBytes: 10 });
       const { id, tag } = await appendEntry(open, new Uint8Array(6));
       const aside = [{ reason: 'damaged', blob: new Uint8Array(6) }];
-      const commit = { entries: [{ id, tag }], streams: [], aside };
+      const commit = { entries: [{ id, tag }], shares: [], aside };
       expect(await open.store.commitFold(open.partition, commit)).toBe('applied');
       expect(await open.store.readStats(open.partition)).toEqual({
         waitingEntries: 0,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readShareIndex } from '../../src/streams/share-index.ts';
 import { bucketOf, HOUR_MS, MINUTE_MS } from '../../src/streams/buckets.ts';
 import { entryTimeMs } from '../../src/streams/entry-id.ts';
 import {
@@ -13,7 +14,7 @@ import {
   partOf,
   requestOf,
   type StreamStoreHarness,
-  streamFoldOf,
+  shareFoldOf,
   summaryOf,
 } from './harness.ts';
 
@@ -33,13 +34,13 @@ function describeFold(harness: StreamStoreHarness): void {
       const part = partOf({ bucket: minute, foldedAtMs: 77, blob: bytesOf('some part') });
       const hourPart = partOf({ bucket: bucketOf('hour', minute.startMs) });
       const folds = [
-        await streamFoldOf(open, { stream: 'a', parts: [part, hourPart] }),
-        await streamFoldOf(open, { stream: 'b', parts: [partOf({ bucket: minute })] }),
+        await shareFoldOf(open, { share: 'a', parts: [part, hourPart] }),
+        await shareFoldOf(open, { share: 'b', parts: [partOf({ bucket: minute })] }),
       ];
-      const commit = { entries: [{ id: first.id, tag: first.tag }], streams: folds, aside: [] };
+      const commit = { entries: [{ id: first.id, tag: first.tag }], shares: folds, aside: [] };
       expect(await store.commitFold(partition, commit)).toBe('applied');
       expect((await store.readLog(partition, 10, 1_000)).map(({ id }) => id)).toEqual([second.id]);
-      const index = await store.readIndex(partition, 'a', []);
+      const index = await readShareIndex(store, partition, 'a', []);
       expect(index.parts.toSorted((a, b) => b.bytes - a.bytes)).toMatchObject([
         { tag: part.tag, bucket: minute, bytes: 9, foldedAtMs: 77 },
         { tag: hourPart.tag, bucket: hourPart.bucket, bytes: 4, foldedAtMs: 1 },
@@ -54,10 +55,10 @@ function describeFold(harness: StreamStoreHarness): void {
       const open = await harness.open();
       const { id, tag } = await appendEntry(open);
       const bucket = await currentMinute(open);
-      const fold = await streamFoldOf(open, { stream: 'a', parts: [partOf({ bucket })] });
-      const again = await streamFoldOf(open, { stream: 'a', parts: [partOf({ bucket })] });
+      const fold = await shareFoldOf(open, { share: 'a', parts: [partOf({ bucket })] });
+      const again = await shareFoldOf(open, { share: 'a', parts: [partOf({ bucket })] });
       const entries = [{ id, tag }];
-      const commits = [fold, again].map((streams) => ({ entries, streams: [streams], aside: [] }));
+      const commits = [fold, again].map((share) => ({ entries, shares: [share], aside: [] }));
       const outcomes = await Promise.all(
         commits.map((commit) => open.store.commitFold(open.partition, commit)),
       );
@@ -76,14 +77,14 @@ function describeFold(harness: StreamStoreHarness): void {
       });
       const changed = { ...entries[1]!, ...change(entries[1]!.id) };
       const parts = [partOf({ bucket: await currentMinute(open) })];
-      const fold = await streamFoldOf(open, { stream: 'a', parts });
+      const fold = await shareFoldOf(open, { share: 'a', parts });
       const aside = [{ reason: 'damaged', blob: bytesOf('x') }];
-      const commit = { entries: [entries[0]!, changed], streams: [fold], aside };
+      const commit = { entries: [entries[0]!, changed], shares: [fold], aside };
       expect(await store.commitFold(partition, commit)).toBe('conflict');
       const left = await store.readLog(partition, 10, 1_000);
       expect(left.map(({ id, tag }) => ({ id, tag }))).toEqual(entries);
       expect(await openPartTags(open, 'a')).toEqual([]);
-      expect(await store.listStreams(partition, null, 10)).toEqual([]);
+      expect(await store.listShares(partition, null, 10)).toEqual([]);
       expect((await store.readStats(partition)).damagedEntries).toBe(0);
     });
 
@@ -92,11 +93,11 @@ function describeFold(harness: StreamStoreHarness): void {
       const { store, partition } = open;
       const { id, tag } = await appendEntry(open);
       const bucket = await currentMinute(open);
-      const streams = await Promise.all(
-        ['a', 'b'].map((stream) => streamFoldOf(open, { stream, parts: [partOf({ bucket })] })),
+      const shares = await Promise.all(
+        ['a', 'b'].map((share) => shareFoldOf(open, { share, parts: [partOf({ bucket })] })),
       );
-      await store.deleteStream(partition, 'b', newTag());
-      const commit = { entries: [{ id, tag }], streams, aside: [] };
+      await store.deleteShare(partition, 'b', newTag());
+      const commit = { entries: [{ id, tag }], shares, aside: [] };
       expect(await store.commitFold(partition, commit)).toBe('conflict');
       expect(await openPartTags(open, 'a')).toEqual([]);
       expect(await store.readLog(partition, 10, 1_000)).toHaveLength(1);
@@ -106,7 +107,7 @@ function describeFold(harness: StreamStoreHarness): void {
       const open = await harness.open();
       const { id, tag } = await appendEntry(open, bytesOf('abc'));
       const aside = [{ reason: 'damaged', blob: bytesOf('abc') }];
-      const commit = { entries: [{ id, tag }], streams: [], aside };
+      const commit = { entries: [{ id, tag }], shares: [], aside };
       expect(await open.store.commitFold(open.partition, commit)).toBe('applied');
       const stats = await open.store.readStats(open.partition);
       expect(stats).toMatchObject({ waitingEntries: 0, damagedEntries: 1 });
@@ -121,27 +122,27 @@ function describeCompaction(harness: StreamStoreHarness): void {
       const { store, partition } = open;
       const minute = await currentMinute(open);
       const parts = [partOf({ bucket: minute }), partOf({ bucket: minute })];
-      await foldInto(open, { stream: 'a', parts });
+      await foldInto(open, { share: 'a', parts });
       const hour = await currentHour(open);
       const summaries = [
-        await summaryOf(open, { bucket: minute, blob: bytesOf('the minute') }),
-        await summaryOf(open, { bucket: hour, blob: bytesOf('the hour') }),
+        await summaryOf(open, { bucket: minute, counts: bytesOf('the minute') }),
+        await summaryOf(open, { bucket: hour, counts: bytesOf('the hour') }),
       ];
       const removeParts = parts.map(({ tag }) => tag);
-      const commit = compactionOf({ stream: 'a', removeParts, summaries });
+      const commit = compactionOf({ share: 'a', removeParts, summaries });
       expect(await store.commitCompaction(partition, commit)).toBe('applied');
       expect(await openPartTags(open, 'a')).toEqual([]);
       expect(await store.readParts(partition, 'a', removeParts)).toEqual([null, null]);
       const before = { ...hour, startMs: hour.startMs - HOUR_MS };
-      const { summaryTags } = await store.readIndex(partition, 'a', [hour, before, minute]);
+      const { summaryTags } = await readShareIndex(store, partition, 'a', [hour, before, minute]);
       expect(summaryTags).toEqual([summaries[1]?.tag, null, summaries[0]?.tag]);
-      const stored = await store.readSummaries(partition, 'a', [hour, before, minute]);
+      const stored = await store.readSummaries(partition, 'a', [hour, before, minute], 'counts');
       const texts = stored.map((found) => found && Buffer.from(found.blob).toString());
       expect(texts).toEqual(['the hour', null, 'the minute']);
       expect(stored.map((found) => found?.tag)).toEqual([
         ...[summaries[1]?.tag, undefined, summaries[0]?.tag],
       ]);
-      const other = await store.readIndex(partition, 'b', [hour, minute]);
+      const other = await readShareIndex(store, partition, 'b', [hour, minute]);
       expect(other.summaryTags).toEqual([null, null]);
     });
 
@@ -149,9 +150,9 @@ function describeCompaction(harness: StreamStoreHarness): void {
       const open = await harness.open();
       const bucket = await currentMinute(open);
       const [one, two, merged] = [partOf({ bucket }), partOf({ bucket }), partOf({ bucket })];
-      await foldInto(open, { stream: 'a', parts: [one, two] });
+      await foldInto(open, { share: 'a', parts: [one, two] });
       const commit = compactionOf({
-        stream: 'a',
+        share: 'a',
         removeParts: [one.tag],
         addParts: [merged],
         remainingParts: 2,
@@ -167,11 +168,11 @@ function describeCompaction(harness: StreamStoreHarness): void {
       const open = await harness.open();
       const bucket = await currentMinute(open);
       const part = partOf({ bucket });
-      await foldInto(open, { stream: 'a', parts: [part] });
+      await foldInto(open, { share: 'a', parts: [part] });
       const commits = await Promise.all(
         [1, 2].map(async () => {
           const summaries = [await summaryOf(open, { bucket })];
-          return compactionOf({ stream: 'a', removeParts: [part.tag], summaries });
+          return compactionOf({ share: 'a', removeParts: [part.tag], summaries });
         }),
       );
       const outcomes = await Promise.all(
@@ -186,10 +187,10 @@ function describeCompaction(harness: StreamStoreHarness): void {
       const bucket = await currentMinute(open);
       const hour = await currentHour(open);
       const [part, late] = [partOf({ bucket }), partOf({ bucket })];
-      await foldInto(open, { stream: 'a', parts: [part, late] });
+      await foldInto(open, { share: 'a', parts: [part, late] });
       const first = await summaryOf(open, { bucket });
       const settle = compactionOf({
-        ...{ stream: 'a', removeParts: [part.tag], summaries: [first] },
+        ...{ share: 'a', removeParts: [part.tag], summaries: [first] },
         ...{ remainingParts: 1, compactAtMs: 1 },
       });
       expect(await store.commitCompaction(partition, settle)).toBe('applied');
@@ -201,16 +202,16 @@ function describeCompaction(harness: StreamStoreHarness): void {
         [first.tag, [late.tag, part.tag]],
       ] as const) {
         const summaries = [hourSummary, await summaryOf(open, { bucket, expectedTag })];
-        const commit = compactionOf({ stream: 'a', removeParts, summaries, addParts: [part] });
+        const commit = compactionOf({ share: 'a', removeParts, summaries, addParts: [part] });
         expect(await store.commitCompaction(partition, commit)).toBe('conflict');
       }
-      const { summaryTags } = await store.readIndex(partition, 'a', [bucket, hour]);
+      const { summaryTags } = await readShareIndex(store, partition, 'a', [bucket, hour]);
       expect(summaryTags).toEqual([first.tag, null]);
       expect(await openPartTags(open, 'a')).toEqual([late.tag]);
       const second = await summaryOf(open, { bucket, expectedTag: first.tag });
-      const replace = { stream: 'a', removeParts: [late.tag], summaries: [hourSummary, second] };
+      const replace = { share: 'a', removeParts: [late.tag], summaries: [hourSummary, second] };
       expect(await store.commitCompaction(partition, compactionOf(replace))).toBe('applied');
-      const after = await store.readIndex(partition, 'a', [bucket, hour]);
+      const after = await readShareIndex(store, partition, 'a', [bucket, hour]);
       expect(after.summaryTags).toEqual([second.tag, hourSummary.tag]);
     });
 
@@ -218,9 +219,9 @@ function describeCompaction(harness: StreamStoreHarness): void {
       const open = await harness.open();
       const bucket = await currentMinute(open);
       const [whole, other] = [partOf({ bucket }), partOf({ bucket })];
-      await foldInto(open, { stream: 'a', parts: [whole, other] });
+      await foldInto(open, { share: 'a', parts: [whole, other] });
       const parts = { removeParts: [other.tag], lostParts: [whole.tag] };
-      const commit = compactionOf({ stream: 'a', ...parts });
+      const commit = compactionOf({ share: 'a', ...parts });
       expect(await open.store.commitCompaction(open.partition, commit)).toBe('conflict');
       expect(await openPartTags(open, 'a')).toEqual([whole.tag, other.tag].sort());
     });
@@ -228,11 +229,11 @@ function describeCompaction(harness: StreamStoreHarness): void {
     test('changes nothing when the stream was deleted meanwhile', async () => {
       const open = await harness.open();
       const bucket = await currentMinute(open);
-      await open.store.deleteStream(open.partition, 'a', newTag());
+      await open.store.deleteShare(open.partition, 'a', newTag());
       const summaries = [await summaryOf(open, { bucket })];
-      const commit = compactionOf({ stream: 'a', generation: '0', summaries });
+      const commit = compactionOf({ share: 'a', generation: '0', summaries });
       expect(await open.store.commitCompaction(open.partition, commit)).toBe('conflict');
-      const index = await open.store.readIndex(open.partition, 'a', [bucket]);
+      const index = await readShareIndex(open.store, open.partition, 'a', [bucket]);
       expect(index.summaryTags).toEqual([null]);
     });
 
@@ -242,19 +243,19 @@ function describeCompaction(harness: StreamStoreHarness): void {
       const bucket = await currentMinute(open);
       const hour = await currentHour(open);
       const part = partOf({ bucket });
-      const listedUntilMs = (await open.nowMs()) + 150;
-      await foldInto(open, { stream: 'a', parts: [part], listedUntilMs });
+      const keptUntilMs = (await open.nowMs()) + 150;
+      await foldInto(open, { share: 'a', parts: [part], keptUntilMs });
       const summaries = [
         await summaryOf(open, { bucket, expiresAtMs: (await open.nowMs()) + 150 }),
         await summaryOf(open, { bucket: hour }),
       ];
-      const commit = compactionOf({ stream: 'a', summaries, remainingParts: 1, compactAtMs: 1 });
+      const commit = compactionOf({ share: 'a', summaries, remainingParts: 1, compactAtMs: 1 });
       expect(await store.commitCompaction(partition, commit)).toBe('applied');
       await open.passMs(200);
-      const { summaryTags, parts } = await store.readIndex(partition, 'a', [bucket, hour]);
+      const { summaryTags, parts } = await readShareIndex(store, partition, 'a', [bucket, hour]);
       expect(summaryTags).toEqual([null, summaries[1]?.tag]);
       expect(parts.map(({ tag }) => tag)).toEqual([part.tag]);
-      expect(await store.readSummaries(partition, 'a', [bucket])).toEqual([null]);
+      expect(await store.readSummaries(partition, 'a', [bucket], 'counts')).toEqual([null]);
       const [blob] = await store.readParts(partition, 'a', [part.tag]);
       expect(blob).not.toBeNull();
     });
@@ -267,19 +268,19 @@ function describeCompaction(harness: StreamStoreHarness): void {
       const summaries = await Promise.all(
         Array.from({ length: 100 }, (_, i) => {
           const bucket = bucketOf('minute', start.startMs - i * MINUTE_MS);
-          return summaryOf(open, { bucket, blob: i % 10 === 0 ? anyBytes : bytesOf(`${i}`) });
+          return summaryOf(open, { bucket, counts: i % 10 === 0 ? anyBytes : bytesOf(`${i}`) });
         }),
       );
-      const commit = compactionOf({ stream: 'a', summaries });
+      const commit = compactionOf({ share: 'a', summaries });
       expect(await store.commitCompaction(partition, commit)).toBe('applied');
       const parts = Array.from({ length: 100 }, (_, i) =>
         partOf({ bucket: start, blob: i % 50 === 0 ? anyBytes : bytesOf(`${i}`) }),
       );
-      await foldInto(open, { stream: 'a', parts });
+      await foldInto(open, { share: 'a', parts });
       const buckets = summaries.map(({ bucket }) => bucket);
-      const { summaryTags } = await store.readIndex(partition, 'a', buckets);
+      const { summaryTags } = await readShareIndex(store, partition, 'a', buckets);
       expect(summaryTags).toEqual(summaries.map(({ tag }) => tag));
-      const stored = await store.readSummaries(partition, 'a', buckets);
+      const stored = await store.readSummaries(partition, 'a', buckets, 'counts');
       const wanted = [...parts, ...summaries].map(({ blob }) => Buffer.from(blob));
       const tags = parts.map(({ tag }) => tag);
       const found = [
@@ -296,15 +297,15 @@ function describeVisits(harness: StreamStoreHarness): void {
   describe('visits of the compaction', () => {
     test('are due at their time, the earliest first, as many as asked for', async () => {
       const open = await harness.open();
-      for (const [stream, compactAtMs] of [
+      for (const [share, compactAtMs] of [
         ['late', 300],
         ['soon', 100],
         ['between', 200],
       ] as const) {
-        await foldInto(open, { stream, compactAtMs });
+        await foldInto(open, { share, compactAtMs });
       }
       const dueAt = (nowMs: number, limit: number): Promise<string[]> =>
-        open.store.readDueStreams(open.partition, nowMs, limit);
+        open.store.readDueShares(open.partition, nowMs, limit);
       expect(await dueAt(99, 10)).toEqual([]);
       expect(await dueAt(100, 10)).toEqual(['soon']);
       expect(await dueAt(1_000, 2)).toEqual(['soon', 'between']);
@@ -316,11 +317,11 @@ function describeVisits(harness: StreamStoreHarness): void {
     test('are brought forward by a fold but not put off', async () => {
       const open = await harness.open();
       for (const compactAtMs of [200, 300, 100]) {
-        await foldInto(open, { stream: 'a', compactAtMs });
+        await foldInto(open, { share: 'a', compactAtMs });
         const dueAtMs = Math.min(200, compactAtMs);
         const { store, partition } = open;
-        expect(await store.readDueStreams(partition, dueAtMs - 1, 10)).toEqual([]);
-        expect(await store.readDueStreams(partition, dueAtMs, 10)).toEqual(['a']);
+        expect(await store.readDueShares(partition, dueAtMs - 1, 10)).toEqual([]);
+        expect(await store.readDueShares(partition, dueAtMs, 10)).toEqual(['a']);
       }
     });
 
@@ -328,16 +329,16 @@ function describeVisits(harness: StreamStoreHarness): void {
       const open = await harness.open();
       const { store, partition } = open;
       const part = partOf({ bucket: await currentMinute(open) });
-      await foldInto(open, { stream: 'a', parts: [part], compactAtMs: 100 });
-      const later = compactionOf({ stream: 'a', remainingParts: 1, compactAtMs: 500 });
+      await foldInto(open, { share: 'a', parts: [part], compactAtMs: 100 });
+      const later = compactionOf({ share: 'a', remainingParts: 1, compactAtMs: 500 });
       await store.commitCompaction(partition, later);
-      expect(await store.readDueStreams(partition, 499, 10)).toEqual([]);
-      expect(await store.readDueStreams(partition, 500, 10)).toEqual(['a']);
+      expect(await store.readDueShares(partition, 499, 10)).toEqual([]);
+      expect(await store.readDueShares(partition, 500, 10)).toEqual(['a']);
       await store.commitCompaction(
         partition,
-        compactionOf({ stream: 'a', removeParts: [part.tag] }),
+        compactionOf({ share: 'a', removeParts: [part.tag] }),
       );
-      expect(await store.readDueStreams(partition, 1_000, 10)).toEqual([]);
+      expect(await store.readDueShares(partition, 1_000, 10)).toEqual([]);
     });
 
     test('stay as they are when parts were added meanwhile', async () => {
@@ -345,17 +346,17 @@ function describeVisits(harness: StreamStoreHarness): void {
       const { store, partition } = open;
       const bucket = await currentMinute(open);
       const part = partOf({ bucket });
-      await foldInto(open, { stream: 'a', parts: [part], compactAtMs: 100 });
-      await foldInto(open, { stream: 'a', parts: [partOf({ bucket })], compactAtMs: 200 });
-      const commit = compactionOf({ stream: 'a', removeParts: [part.tag] });
+      await foldInto(open, { share: 'a', parts: [part], compactAtMs: 100 });
+      await foldInto(open, { share: 'a', parts: [partOf({ bucket })], compactAtMs: 200 });
+      const commit = compactionOf({ share: 'a', removeParts: [part.tag] });
       expect(await store.commitCompaction(partition, commit)).toBe('applied');
-      expect(await store.readDueStreams(partition, 100, 10)).toEqual(['a']);
+      expect(await store.readDueShares(partition, 100, 10)).toEqual(['a']);
     });
 
     test('are not made by an append alone', async () => {
       const open = await harness.open();
       await open.store.append(open.partition, [requestOf({ id: 'a1' })]);
-      expect(await open.store.readDueStreams(open.partition, 1e15, 10)).toEqual([]);
+      expect(await open.store.readDueShares(open.partition, 1e15, 10)).toEqual([]);
     });
   });
 }

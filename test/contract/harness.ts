@@ -1,12 +1,13 @@
 import { Prng } from '../../src/lib/prng.ts';
 import { seededTags, type Tag } from '../../src/lib/random-tag.ts';
+import { readShareIndex } from '../../src/streams/share-index.ts';
 import { type Bucket, bucketOf, HOUR_MS } from '../../src/streams/buckets.ts';
 import type {
   AppendRequest,
   CompactionCommit,
   LogEntry,
   NewPart,
-  StreamFold,
+  ShareFold,
   StreamStore,
   SummaryReplacement,
 } from '../../src/streams/store-port.ts';
@@ -74,15 +75,16 @@ export function partOf(fields: Partial<NewPart> & { readonly bucket: Bucket }): 
   return { tag: newTag(), bytes: blob.length, foldedAtMs: 1, blob, ...fields };
 }
 
-export async function streamFoldOf(
+export async function shareFoldOf(
   { nowMs }: OpenStore,
-  fields: Partial<StreamFold> & { readonly stream: string },
-): Promise<StreamFold> {
+  fields: Partial<ShareFold> & { readonly share: string },
+): Promise<ShareFold> {
   return {
     generation: '0',
     parts: [],
     compactAtMs: 1,
-    listedUntilMs: (await nowMs()) + HOUR_MS,
+    isListed: true,
+    keptUntilMs: (await nowMs()) + HOUR_MS,
     ...fields,
   };
 }
@@ -90,11 +92,11 @@ export async function streamFoldOf(
 /** Folds one new entry into these parts of the stream. */
 export async function foldInto(
   open: OpenStore,
-  fields: Partial<StreamFold> & { readonly stream: string },
+  fields: Partial<ShareFold> & { readonly share: string },
 ): Promise<void> {
   const { id, tag } = await appendEntry(open);
-  const fold = await streamFoldOf(open, fields);
-  const commit = { entries: [{ id, tag }], streams: [fold], aside: [] };
+  const fold = await shareFoldOf(open, fields);
+  const commit = { entries: [{ id, tag }], shares: [fold], aside: [] };
   const outcome = await open.store.commitFold(open.partition, commit);
   if (outcome !== 'applied') {
     throw new Error(`the fold that prepares the test was not applied: ${outcome}`);
@@ -102,7 +104,7 @@ export async function foldInto(
 }
 
 export function compactionOf(
-  fields: Partial<CompactionCommit> & { readonly stream: string },
+  fields: Partial<CompactionCommit> & { readonly share: string },
 ): CompactionCommit {
   return {
     generation: '0',
@@ -125,7 +127,8 @@ export async function summaryOf(
   return {
     expectedTag: null,
     tag: newTag(),
-    blob: bytesOf('summary'),
+    counts: bytesOf('summary'),
+    viewers: null,
     expiresAtMs: (await nowMs()) + HOUR_MS,
     ...fields,
   };
@@ -143,6 +146,6 @@ export async function openPartTags(
   { store, partition }: OpenStore,
   stream: string,
 ): Promise<Tag[]> {
-  const { parts } = await store.readIndex(partition, stream, []);
+  const { parts } = await readShareIndex(store, partition, stream, []);
   return parts.map(({ tag }) => tag).sort();
 }

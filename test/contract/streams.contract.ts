@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readShareIndex } from '../../src/streams/share-index.ts';
 import { compareEntryIds } from '../../src/streams/entry-id.ts';
 import {
   appendEntry,
@@ -36,18 +37,18 @@ export function describeStreams(harness: StreamStoreHarness): void {
       const open = await harness.open();
       const { store, partition } = open;
       const bucket = await currentHour(open);
-      expect(await store.readIndex(partition, 'none', [bucket])).toEqual({
+      expect(await readShareIndex(store, partition, 'none', [bucket])).toEqual({
         generation: '0',
         deletedThrough: null,
         parts: [],
         summaryTags: [null],
         oldestWaitingMs: null,
       });
-      expect(await store.readSummaries(partition, 'none', [bucket])).toEqual([null]);
-      expect(await store.readSummaries(partition, 'none', [])).toEqual([]);
+      expect(await store.readSummaries(partition, 'none', [bucket], 'counts')).toEqual([null]);
+      expect(await store.readSummaries(partition, 'none', [], 'counts')).toEqual([]);
       expect(await store.readParts(partition, 'none', [newTag()])).toEqual([null]);
       expect(await store.readParts(partition, 'none', [])).toEqual([]);
-      expect(await store.listStreams(partition, null, 10)).toEqual([]);
+      expect(await store.listShares(partition, null, 10)).toEqual([]);
     });
   });
 
@@ -57,20 +58,20 @@ export function describeStreams(harness: StreamStoreHarness): void {
       const { store, partition } = open;
       const bucket = await currentMinute(open);
       const part = partOf({ bucket });
-      await foldInto(open, { stream: 'a', parts: [part] });
-      await foldInto(open, { stream: 'b', parts: [partOf({ bucket })] });
+      await foldInto(open, { share: 'a', parts: [part] });
+      await foldInto(open, { share: 'b', parts: [partOf({ bucket })] });
       const summary = await summaryOf(open, { bucket });
-      const commit = { stream: 'a', summaries: [summary], remainingParts: 1, compactAtMs: 1 };
+      const commit = { share: 'a', summaries: [summary], remainingParts: 1, compactAtMs: 1 };
       await store.commitCompaction(partition, compactionOf(commit));
       const next = newTag();
-      await store.deleteStream(partition, 'a', next);
-      const index = await store.readIndex(partition, 'a', [bucket]);
+      await store.deleteShare(partition, 'a', next);
+      const index = await readShareIndex(store, partition, 'a', [bucket]);
       expect(index).toMatchObject({ generation: next, parts: [], summaryTags: [null] });
-      expect(await store.readSummaries(partition, 'a', [bucket])).toEqual([null]);
+      expect(await store.readSummaries(partition, 'a', [bucket], 'counts')).toEqual([null]);
       expect(await store.readParts(partition, 'a', [part.tag])).toEqual([null]);
-      expect(await store.readDueStreams(partition, 1_000, 10)).toEqual(['b']);
-      expect(await store.listStreams(partition, null, 10)).toEqual([
-        { stream: 'b', generation: '0' },
+      expect(await store.readDueShares(partition, 1_000, 10)).toEqual(['b']);
+      expect(await store.listShares(partition, null, 10)).toEqual([
+        { share: 'b', generation: '0' },
       ]);
       expect(await openPartTags(open, 'b')).toHaveLength(1);
     });
@@ -78,21 +79,21 @@ export function describeStreams(harness: StreamStoreHarness): void {
     test('covers the entries that wait and none that comes later', async () => {
       const open = await harness.open();
       const before = [await appendEntry(open), await appendEntry(open)];
-      await open.store.deleteStream(open.partition, 'a', newTag());
+      await open.store.deleteShare(open.partition, 'a', newTag());
       const later = await appendEntry(open);
-      const { deletedThrough } = await open.store.readIndex(open.partition, 'a', []);
+      const { deletedThrough } = await readShareIndex(open.store, open.partition, 'a', []);
       const isCovered = (id: string): boolean => compareEntryIds(id, deletedThrough ?? '0-0') <= 0;
       expect(before.map(({ id }) => isCovered(id))).toEqual([true, true]);
       expect(isCovered(later.id)).toBe(false);
-      const other = await open.store.readIndex(open.partition, 'b', []);
+      const other = await readShareIndex(open.store, open.partition, 'b', []);
       expect(other.deletedThrough).toBeNull();
     });
 
     test('covers nothing that comes later when nothing waited either', async () => {
       const open = await harness.open();
-      await open.store.deleteStream(open.partition, 'a', newTag());
+      await open.store.deleteShare(open.partition, 'a', newTag());
       const later = await appendEntry(open);
-      const { deletedThrough } = await open.store.readIndex(open.partition, 'a', []);
+      const { deletedThrough } = await readShareIndex(open.store, open.partition, 'a', []);
       expect(compareEntryIds(later.id, deletedThrough ?? '0-0')).toBeGreaterThan(0);
     });
 
@@ -100,13 +101,13 @@ export function describeStreams(harness: StreamStoreHarness): void {
       const open = await harness.open();
       const { store, partition } = open;
       const next = newTag();
-      await store.deleteStream(partition, 'a', next);
+      await store.deleteShare(partition, 'a', next);
       const parts = [partOf({ bucket: await currentMinute(open) })];
-      await foldInto(open, { stream: 'a', generation: next, parts });
+      await foldInto(open, { share: 'a', generation: next, parts });
       const waiting = await appendEntry(open);
-      await store.deleteStream(partition, 'a', next);
+      await store.deleteShare(partition, 'a', next);
       expect(await openPartTags(open, 'a')).toHaveLength(1);
-      const { deletedThrough } = await store.readIndex(partition, 'a', []);
+      const { deletedThrough } = await readShareIndex(store, partition, 'a', []);
       expect(compareEntryIds(waiting.id, deletedThrough ?? '0-0')).toBeGreaterThan(0);
     });
 
@@ -118,20 +119,20 @@ export function describeStreams(harness: StreamStoreHarness): void {
         await summaryOf(open, { bucket: minute }),
         await summaryOf(open, { bucket: hour }),
       ];
-      await store.commitCompaction(partition, compactionOf({ stream: 'a', summaries: old }));
+      await store.commitCompaction(partition, compactionOf({ share: 'a', summaries: old }));
       const next = newTag();
-      await store.deleteStream(partition, 'a', next);
-      await foldInto(open, { stream: 'a', generation: next });
-      expect(await store.listStreams(partition, null, 10)).toEqual([
-        { stream: 'a', generation: next },
+      await store.deleteShare(partition, 'a', next);
+      await foldInto(open, { share: 'a', generation: next });
+      expect(await store.listShares(partition, null, 10)).toEqual([
+        { share: 'a', generation: next },
       ]);
       const fresh = await summaryOf(open, { bucket: hour, expectedTag: null });
-      const commit = compactionOf({ stream: 'a', generation: next, summaries: [fresh] });
+      const commit = compactionOf({ share: 'a', generation: next, summaries: [fresh] });
       expect(await store.commitCompaction(partition, commit)).toBe('applied');
       await store.dropStaleSummaries(partition, 'a', [minute, hour]);
-      const { summaryTags } = await store.readIndex(partition, 'a', [minute, hour]);
+      const { summaryTags } = await readShareIndex(store, partition, 'a', [minute, hour]);
       expect(summaryTags).toEqual([null, fresh.tag]);
-      const stored = await store.readSummaries(partition, 'a', [minute, hour]);
+      const stored = await store.readSummaries(partition, 'a', [minute, hour], 'counts');
       expect(stored.map((summary) => summary?.tag)).toEqual([undefined, fresh.tag]);
     });
   });
@@ -141,46 +142,46 @@ export function describeStreams(harness: StreamStoreHarness): void {
       const open = await harness.open();
       // In UTF-16, the emoji (a surrogate pair) would come before U+FF41.
       const inOrder = ['Z', 'a', 'a b', 'aa', 'b', 'é', 'ａ', '😀'];
-      for (const stream of inOrder.toReversed()) {
-        await foldInto(open, { stream });
+      for (const share of inOrder.toReversed()) {
+        await foldInto(open, { share });
       }
       const { store, partition } = open;
       const seen: string[] = [];
       for (let after: string | null = null; ; ) {
-        const page = await store.listStreams(partition, after, 3);
+        const page = await store.listShares(partition, after, 3);
         if (page.length === 0) {
           break;
         }
-        seen.push(...page.map(({ stream }) => stream));
+        seen.push(...page.map(({ share }) => share));
         after = seen.at(-1) ?? null;
       }
       expect(seen).toEqual(inOrder);
-      expect(await store.listStreams(partition, 'aab', 1)).toEqual([
-        { stream: 'b', generation: '0' },
+      expect(await store.listShares(partition, 'aab', 1)).toEqual([
+        { share: 'b', generation: '0' },
       ]);
     });
 
     test('leaves out streams that are over, without shortening the page', async () => {
       const open = await harness.open();
       const overAtMs = (await open.nowMs()) + 150;
-      for (const stream of ['a', 'b', 'c', 'd']) {
-        const isOver = stream === 'a' || stream === 'c';
-        await foldInto(open, { stream, ...(isOver ? { listedUntilMs: overAtMs } : {}) });
+      for (const share of ['a', 'b', 'c', 'd']) {
+        const isOver = share === 'a' || share === 'c';
+        await foldInto(open, { share, ...(isOver ? { keptUntilMs: overAtMs } : {}) });
       }
       await open.passMs(200);
-      const list = (): Promise<{ stream: string }[]> =>
-        open.store.listStreams(open.partition, null, 2);
-      expect((await list()).map(({ stream }) => stream)).toEqual(['b', 'd']);
-      await foldInto(open, { stream: 'a' });
-      expect((await list()).map(({ stream }) => stream)).toEqual(['a', 'b']);
+      const list = (): Promise<{ share: string }[]> =>
+        open.store.listShares(open.partition, null, 2);
+      expect((await list()).map(({ share }) => share)).toEqual(['b', 'd']);
+      await foldInto(open, { share: 'a' });
+      expect((await list()).map(({ share }) => share)).toEqual(['a', 'b']);
     });
 
     test('shows a stream as long as the longest of its folds wanted', async () => {
       const open = await harness.open();
-      await foldInto(open, { stream: 'a' });
-      await foldInto(open, { stream: 'a', listedUntilMs: (await open.nowMs()) + 50 });
+      await foldInto(open, { share: 'a' });
+      await foldInto(open, { share: 'a', keptUntilMs: (await open.nowMs()) + 50 });
       await open.passMs(100);
-      expect(await open.store.listStreams(open.partition, null, 2)).toHaveLength(1);
+      expect(await open.store.listShares(open.partition, null, 2)).toHaveLength(1);
     });
   });
 
@@ -196,18 +197,20 @@ export function describeStreams(harness: StreamStoreHarness): void {
       ...{ remainingParts: 1, compactAtMs: 7 },
     });
     expect(await store.commitCompaction(partition, commit)).toBe('applied');
-    const index = await store.readIndex(partition, stream, [bucket]);
+    const index = await readShareIndex(store, partition, stream, [bucket]);
     expect(index.parts.map(({ tag }) => tag)).toEqual([part.tag]);
     expect(index.summaryTags).toEqual([summary.tag]);
     expect(await store.readParts(partition, stream, [part.tag])).not.toEqual([null]);
-    expect((await store.readSummaries(partition, stream, [bucket]))[0]?.tag).toBe(summary.tag);
-    expect(await store.readDueStreams(partition, 7, 10)).toEqual([stream]);
-    expect(await store.listStreams(partition, null, 10)).toEqual([{ stream, generation: '0' }]);
+    expect((await store.readSummaries(partition, stream, [bucket], 'counts'))[0]?.tag).toBe(
+      summary.tag,
+    );
+    expect(await store.readDueShares(partition, 7, 10)).toEqual([stream]);
+    expect(await store.listShares(partition, null, 10)).toEqual([{ stream, generation: '0' }]);
     for (const other of [`${stream}x`, encodeURIComponent(stream).concat('%'), 'other']) {
-      expect((await store.readIndex(partition, other, [bucket])).summaryTags).toEqual([null]);
+      expect((await readShareIndex(store, partition, other, [bucket])).summaryTags).toEqual([null]);
     }
-    await store.deleteStream(partition, stream, newTag());
+    await store.deleteShare(partition, stream, newTag());
     expect(await openPartTags(open, stream)).toEqual([]);
-    expect(await store.listStreams(partition, null, 10)).toEqual([]);
+    expect(await store.listShares(partition, null, 10)).toEqual([]);
   });
 }

@@ -90,6 +90,10 @@ class SkewedClock implements Clock {
     return this.#clock.nowMs() - this.skewMs;
   }
 
+  elapsedMs(): number {
+    return this.#clock.elapsedMs();
+  }
+
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return this.#clock.sleep(ms, signal);
   }
@@ -156,15 +160,15 @@ export class Connection {
       append: (partition, requests) => this.#append(partition, requests),
       readLog: (...args) => read(() => store.readLog(...args)),
       commitFold: (...args) => write(args[0], () => store.commitFold(...args)),
-      readDueStreams: (...args) => read(() => store.readDueStreams(...args)),
+      readDueShares: (...args) => read(() => store.readDueShares(...args)),
       cancelVisit: (...args) => write(args[0], () => store.cancelVisit(...args)),
       commitCompaction: (...args) => write(args[0], () => store.commitCompaction(...args)),
       readIndex: (...args) => read(() => store.readIndex(...args)),
-      readSummaries: (...args) => read(() => store.readSummaries(...args)),
+      readSummaries: (...args) => read(() => store.readSummaries(...args, 'counts')),
       readParts: (...args) => read(() => store.readParts(...args)),
-      listStreams: (...args) => read(() => store.listStreams(...args)),
-      deleteStream: (partition, ...rest) =>
-        this.#call(() => store.deleteStream(partition, ...rest), {
+      listShares: (...args) => read(() => store.listShares(...args)),
+      deleteShare: (partition, ...rest) =>
+        this.#call(() => store.deleteShare(partition, ...rest), {
           partition,
           acknowledged: () => true,
         }),

@@ -4,6 +4,7 @@ import { seededTags } from '../../src/lib/random-tag.ts';
 import { OutcomeUnknownError, StoreUnavailableError } from '../../src/lib/store-errors.ts';
 import { KeyedHash } from '../../src/sketches/hash.ts';
 import { MemoryRegistryStore } from '../../src/store/memory/memory-registry-store.ts';
+import { readShareIndex } from '../../src/streams/share-index.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, type Retention } from '../../src/streams/buckets.ts';
 import type { EventIngest } from '../../src/streams/ingest.ts';
 import { IngestRefusedError } from '../../src/streams/ingest-errors.ts';
@@ -347,7 +348,7 @@ class Simulation {
       const { queries, connection } = this.#anyServer();
       const stream = this.#prng.pick(['shared', 'other']);
       const lengthMs = this.#prng.chance(0.03) ? WINDOW_MAX_MS : HOUR_MS;
-      const window = { lengthMs, untilMs: null };
+      const window = { kind: 'trailing', lengthMs, untilMs: null } as const;
       const question = { stream, window, k: ITEMS_MAX };
       const answer = await this.#unlessLost(queries.top(question), connection);
       for (const { item, lower } of answer?.items ?? []) {
@@ -443,7 +444,7 @@ class Simulation {
       if (damagedEntries > 0) throw new Violation('something was set aside');
       if (waitingEntries > 0) return false;
       for (const stream of this.#auditor.streams) {
-        if ((await this.#store.readIndex(partition, stream, [])).parts.length > 0) return false;
+        if ((await readShareIndex(this.#store, partition, stream, [])).parts.length > 0) return false;
       }
     }
     return true;
@@ -470,7 +471,7 @@ class Simulation {
     fromMs: number,
     lengthMs: number,
   ): Promise<void> {
-    const window = { lengthMs, untilMs: fromMs + lengthMs };
+    const window = { kind: 'trailing', lengthMs, untilMs: fromMs + lengthMs } as const;
     const top = await queries.top({ stream, window, k: ITEMS_MAX });
     const distinct = await queries.distinct({ stream, window });
     const counts = new Map(top.items.map(({ item, count }) => [item, count]));

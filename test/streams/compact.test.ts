@@ -114,7 +114,7 @@ describe('the compaction of a bucket', () => {
     await pipeline.compactDue();
     expect(await pipeline.openParts()).toEqual([]);
     expect(bucketsWritten(pipeline)).toEqual([]);
-    expect(await pipeline.memory.readDueStreams(0, Number.MAX_SAFE_INTEGER, 10)).toEqual([]);
+    expect(await pipeline.memory.readDueShares(0, Number.MAX_SAFE_INTEGER, 10)).toEqual([]);
   });
 
   test('has each summary expire an hour after its level stops to keep it', async () => {
@@ -211,7 +211,7 @@ describe('when a part is compacted', () => {
     const pipeline = new Pipeline();
     await pipeline.send([{}]);
     await pipeline.foldAll();
-    await pipeline.compactor.compactStream(0, 'default');
+    await pipeline.compactor.compactShare(0, 'default');
     expect(bucketsWritten(pipeline)).toEqual([]);
     expect(await pipeline.openParts()).toHaveLength(1);
     expect(await dueAt(pipeline, START_MS)).toEqual([]);
@@ -384,7 +384,7 @@ describe('a compaction that was overtaken changes nothing and is done later', ()
     pipeline.watched.around = async ({ method }, run) => {
       if (method === 'readParts' && isFirst) {
         isFirst = false;
-        await pipeline.compactor.compactStream(0, 'default');
+        await pipeline.compactor.compactShare(0, 'default');
       }
       return run();
     };

@@ -63,11 +63,11 @@ describe('the fold', () => {
     await pipeline.send([{}]);
     await pipeline.foldAll();
     const hourEndMs = bucketOf('hour', START_MS).startMs + HOUR_MS;
-    const listedUntilMs = hourEndMs + RETENTION.hour + HOUR_MS;
-    await pipeline.clock.advance(listedUntilMs - 1 - START_MS);
-    expect(await pipeline.memory.listStreams(0, null, 10)).toHaveLength(1);
+    const keptUntilMs = hourEndMs + RETENTION.hour + HOUR_MS;
+    await pipeline.clock.advance(keptUntilMs - 1 - START_MS);
+    expect(await pipeline.memory.listShares(0, null, 10)).toHaveLength(1);
     await pipeline.clock.advance(1);
-    expect(await pipeline.memory.listStreams(0, null, 10)).toHaveLength(0);
+    expect(await pipeline.memory.listShares(0, null, 10)).toHaveLength(0);
   });
 });
 
@@ -187,7 +187,7 @@ describe('the fold of a deleted stream', () => {
     await pipeline.queries.delete('default');
     await pipeline.foldAll();
     expect(await pipeline.openParts()).toEqual([]);
-    expect(await pipeline.memory.listStreams(0, null, 10)).toEqual([]);
+    expect(await pipeline.memory.listShares(0, null, 10)).toEqual([]);
     expect((await pipeline.memory.readStats(0)).waitingEntries).toBe(0);
   });
 

@@ -403,7 +403,7 @@ describe('the deletion of a stream', () => {
     const pipeline = new Pipeline({ partitionCount: 2 });
     await pipeline.queries.delete('never written');
     pipeline.watched.around = async ({ method, args }, run) => {
-      if (method === 'deleteStream' && args[0] === 1) throw new StoreUnavailableError('gone');
+      if (method === 'deleteShare' && args[0] === 1) throw new StoreUnavailableError('gone');
       return run();
     };
     await expect(pipeline.queries.delete(stream)).rejects.toThrow(StoreUnavailableError);

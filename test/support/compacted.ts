@@ -1,12 +1,13 @@
 import type { Summary } from '../../src/sketches/summary.ts';
 import { decodeSummary } from '../../src/sketches/summary-codec.ts';
+import { readShareIndex } from '../../src/streams/share-index.ts';
 import { type Bucket, bucketOf, expiresAtMs } from '../../src/streams/buckets.ts';
 import type { CompactionCommit } from '../../src/streams/store-port.ts';
 import { type Pipeline, RETENTION } from './pipeline.ts';
 
 /** The bucket's summary in the stream `default` of the first partition. */
 export async function summaryAt(pipeline: Pipeline, bucket: Bucket): Promise<Summary | null> {
-  const [stored] = await pipeline.memory.readSummaries(0, 'default', [bucket]);
+  const [stored] = await pipeline.memory.readSummaries(0, 'default', [bucket], 'counts');
   return stored === null || stored === undefined
     ? null
     : decodeSummary(stored.blob, pipeline.closedContext);
@@ -33,9 +34,9 @@ export async function foldRawPart(
 ): Promise<void> {
   const nowMs = pipeline.clock.nowMs();
   const part = { tag: pipeline.tags(), bucket, bytes: blob.length, foldedAtMs: nowMs, blob };
-  const { generation } = await pipeline.memory.readIndex(0, 'default', []);
-  const listedUntilMs = expiresAtMs(bucketOf('hour', nowMs), RETENTION);
-  const times = { compactAtMs: nowMs, listedUntilMs };
+  const { generation } = await readShareIndex(pipeline.memory, 0, 'default', []);
+  const keptUntilMs = expiresAtMs(bucketOf('hour', nowMs), RETENTION);
+  const times = { compactAtMs: nowMs, keptUntilMs };
   await pipeline.memory.commitFold(0, {
     entries: [],
     streams: [{ stream: 'default', generation, parts: [part], ...times }],
@@ -49,7 +50,7 @@ export async function putRawSummary(
   bucket: Bucket,
   blob: Uint8Array,
 ): Promise<void> {
-  const index = await pipeline.memory.readIndex(0, 'default', [bucket]);
+  const index = await readShareIndex(pipeline.memory, 0, 'default', [bucket]);
   await pipeline.memory.commitCompaction(0, {
     stream: 'default',
     generation: index.generation,
@@ -72,7 +73,7 @@ export async function putRawSummary(
 }
 
 export function dueAt(pipeline: Pipeline, timeMs: number): Promise<string[]> {
-  return pipeline.memory.readDueStreams(0, timeMs, 10);
+  return pipeline.memory.readDueShares(0, timeMs, 10);
 }
 
 export function commitsOf(pipeline: Pipeline): CompactionCommit[] {

@@ -8,6 +8,7 @@ import {
   type MemoryStoreOptions,
   MemoryStreamStore,
 } from '../../src/store/memory/memory-stream-store.ts';
+import { readShareIndex } from '../../src/streams/share-index.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, type Retention } from '../../src/streams/buckets.ts';
 import type { Compactor } from '../../src/streams/compact.ts';
 import type { Folder } from '../../src/streams/fold.ts';
@@ -145,7 +146,7 @@ export class Pipeline {
   }
 
   async openParts(stream = 'default', partition = 0): Promise<readonly PartRef[]> {
-    return (await this.memory.readIndex(partition, stream, [])).parts;
+    return (await readShareIndex(this.memory, partition, stream, [])).parts;
   }
 }
 

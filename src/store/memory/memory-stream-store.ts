@@ -12,18 +12,21 @@ import {
   type Aside,
   type AppendOutcome,
   type AppendRequest,
+  type AskedIndex,
+  type Column,
   type CommitOutcome,
   type CompactionCommit,
   FIRST_GENERATION,
   type FoldCommit,
   type Generation,
-  type ListedStream,
+  type ListedShare,
   type LogEntry,
   type NewPart,
+  type PartitionIndex,
   type PartitionStats,
-  type StoredSummary,
-  type StreamIndex,
+  type StoredColumn,
   type StreamStore,
+  type SummaryReplacement,
 } from '../../streams/store-port.ts';
 
 export interface MemoryStoreOptions {
@@ -45,32 +48,29 @@ interface RememberedId {
   readonly expiresAtMs: number;
 }
 
-interface SummarySlot extends StoredSummary {
-  readonly expiresAtMs: number;
-}
+type SummarySlot = Pick<SummaryReplacement, 'tag' | 'expiresAtMs' | Column>;
 
 /** Values are never changed in place, so a shallow copy of a share is a snapshot of it. */
-interface StreamShare {
+interface Share {
   readonly generation: Generation;
   readonly deletedThrough: string | null;
-  readonly listedUntilMs: number;
+  readonly isListed: boolean;
+  readonly keptUntilMs: number;
   readonly parts: ReadonlyMap<Tag, NewPart>;
   readonly summaries: ReadonlyMap<string, SummarySlot>;
   /** When the first of the summaries expires. */
   readonly nextExpiryMs: number;
-  /** A deleted stream's generation is remembered as long as the keys of its importers are. */
-  readonly keptUntilMs: number;
   readonly compactAtMs: number | null;
 }
 
-const NO_SHARE: StreamShare = {
+const NO_SHARE: Share = {
   generation: FIRST_GENERATION,
   deletedThrough: null,
-  listedUntilMs: 0,
+  isListed: false,
+  keptUntilMs: 0,
   parts: new Map(),
   summaries: new Map(),
   nextExpiryMs: Number.POSITIVE_INFINITY,
-  keptUntilMs: 0,
   compactAtMs: null,
 };
 
@@ -84,7 +84,7 @@ export class MemoryPartition {
     client: new Map<string, RememberedId>(),
     server: new Map<string, RememberedId>(),
   };
-  streams = new Map<string, StreamShare>();
+  shares = new Map<string, Share>();
 
   copy(): MemoryPartition {
     const copy = new MemoryPartition();
@@ -93,7 +93,7 @@ export class MemoryPartition {
     copy.waitingBytes = this.waitingBytes;
     copy.aside = [...this.aside];
     copy.ids = { client: new Map(this.ids.client), server: new Map(this.ids.server) };
-    copy.streams = new Map(this.streams);
+    copy.shares = new Map(this.shares);
     return copy;
   }
 }
@@ -158,16 +158,17 @@ export class MemoryStreamStore implements StreamStore {
     for (const { id, tag } of commit.entries) {
       if (!this.isSameEntry(entries.get(id), tag)) return 'conflict';
     }
-    for (const { stream, generation } of commit.streams) {
-      if (this.#share(state, stream).generation !== generation) return 'conflict';
+    for (const { share, generation } of commit.shares) {
+      if (this.#share(state, share).generation !== generation) return 'conflict';
     }
-    for (const { stream, parts, compactAtMs, listedUntilMs } of commit.streams) {
-      const share = this.#share(state, stream);
-      state.streams.set(stream, {
-        ...share,
-        parts: new Map([...share.parts, ...parts.map((part) => [part.tag, part] as const)]),
-        compactAtMs: Math.min(share.compactAtMs ?? compactAtMs, compactAtMs),
-        listedUntilMs: Math.max(share.listedUntilMs, listedUntilMs),
+    for (const { share, parts, compactAtMs, isListed, keptUntilMs } of commit.shares) {
+      const before = this.#share(state, share);
+      state.shares.set(share, {
+        ...before,
+        parts: new Map([...before.parts, ...parts.map((part) => [part.tag, part] as const)]),
+        compactAtMs: Math.min(before.compactAtMs ?? compactAtMs, compactAtMs),
+        isListed,
+        keptUntilMs: Math.max(before.keptUntilMs, keptUntilMs),
       });
     }
     const folded = new Set(commit.entries.map(({ id }) => id));
@@ -177,112 +178,112 @@ export class MemoryStreamStore implements StreamStore {
     return 'applied';
   }
 
-  async readDueStreams(partition: number, nowMs: number, limit: number): Promise<string[]> {
-    const { streams } = this.partitions[partition]!;
-    sweep(streams, this.#options.clock.nowMs());
-    return [...streams]
+  async readDueShares(partition: number, nowMs: number, limit: number): Promise<string[]> {
+    const { shares } = this.partitions[partition]!;
+    sweep(shares, this.#options.clock.nowMs());
+    return [...shares]
       .filter(([, { compactAtMs }]) => compactAtMs !== null && compactAtMs <= nowMs)
       .sort(([a, { compactAtMs: aMs }], [b, { compactAtMs: bMs }]) => {
         return (aMs ?? 0) - (bMs ?? 0) || compareUtf8(a, b);
       })
       .slice(0, limit)
-      .map(([stream]) => stream);
+      .map(([share]) => share);
   }
 
-  async cancelVisit(partition: number, stream: string): Promise<void> {
-    const state = this.partitions[partition]!;
-    const share = state.streams.get(stream);
-    if (share !== undefined) state.streams.set(stream, { ...share, compactAtMs: null });
+  async cancelVisit(partition: number, share: string): Promise<void> {
+    const { shares } = this.partitions[partition]!;
+    const before = shares.get(share);
+    if (before !== undefined) shares.set(share, { ...before, compactAtMs: null });
   }
 
   async commitCompaction(partition: number, commit: CompactionCommit): Promise<CommitOutcome> {
     const state = this.partitions[partition]!;
-    const share = this.#share(state, commit.stream);
+    const share = this.#share(state, commit.share);
     if (share.generation !== commit.generation) return 'conflict';
     if (!this.areOpen(share.parts, commit.removeParts)) return 'conflict';
     // Here a part and its bytes are one thing: none can be lost.
     if (commit.lostParts.length > 0) return 'conflict';
     for (const { bucket, expectedTag } of commit.summaries) {
-      if ((this.#summary(share, bucket)?.tag ?? null) !== expectedTag) return 'conflict';
+      if ((this.#summary(share.summaries, bucket)?.tag ?? null) !== expectedTag) return 'conflict';
     }
     const parts = new Map(share.parts);
     for (const tag of commit.removeParts) parts.delete(tag);
     for (const part of commit.addParts) parts.set(part.tag, part);
     const summaries = new Map(share.summaries);
     let { nextExpiryMs } = share;
-    for (const { bucket, tag, blob, expiresAtMs } of commit.summaries) {
-      summaries.set(bucketKey(bucket), { tag, blob, expiresAtMs });
+    for (const { bucket, tag, counts, viewers, expiresAtMs } of commit.summaries) {
+      summaries.set(bucketKey(bucket), { tag, counts, viewers, expiresAtMs });
       nextExpiryMs = Math.min(nextExpiryMs, expiresAtMs);
     }
     const overtaken = parts.size !== commit.remainingParts;
     const compactAtMs = overtaken ? share.compactAtMs : commit.compactAtMs;
-    state.streams.set(commit.stream, { ...share, parts, summaries, nextExpiryMs, compactAtMs });
+    state.shares.set(commit.share, { ...share, parts, summaries, nextExpiryMs, compactAtMs });
     this.#setAside(state, commit.aside);
     return 'applied';
   }
 
-  async readIndex(
-    partition: number,
-    stream: string,
-    buckets: readonly Bucket[],
-  ): Promise<StreamIndex> {
+  async readIndex(partition: number, asked: readonly AskedIndex[]): Promise<PartitionIndex> {
     const state = this.partitions[partition]!;
-    const share = this.#share(state, stream);
-    return {
-      generation: share.generation,
-      deletedThrough: share.deletedThrough,
-      parts: [...share.parts.values()],
-      summaryTags: buckets.map((bucket) => this.#summary(share, bucket)?.tag ?? null),
-      oldestWaitingMs: oldestMs(state),
-    };
+    const shares = asked.map(({ share, buckets }) => {
+      const { generation, deletedThrough, parts, summaries } = this.#share(state, share);
+      return {
+        generation,
+        deletedThrough,
+        parts: [...parts.values()],
+        summaryTags: buckets.map((bucket) => this.#summary(summaries, bucket)?.tag ?? null),
+      };
+    });
+    return { shares, oldestWaitingMs: oldestMs(state) };
   }
 
   async readSummaries(
     partition: number,
-    stream: string,
+    share: string,
     buckets: readonly Bucket[],
-  ): Promise<(StoredSummary | null)[]> {
-    const share = this.#share(this.partitions[partition]!, stream);
-    return buckets.map((bucket) => this.#summary(share, bucket));
+    column: Column,
+  ): Promise<(StoredColumn | null)[]> {
+    const { summaries } = this.#share(this.partitions[partition]!, share);
+    return buckets.map((bucket) => {
+      const slot = this.#summary(summaries, bucket);
+      const blob = slot?.[column] ?? null;
+      return slot === null || blob === null ? null : { tag: slot.tag, blob };
+    });
   }
 
   async readParts(
     partition: number,
-    stream: string,
+    share: string,
     tags: readonly Tag[],
   ): Promise<(Uint8Array | null)[]> {
-    const { parts } = this.#share(this.partitions[partition]!, stream);
+    const { parts } = this.#share(this.partitions[partition]!, share);
     return tags.map((tag) => parts.get(tag)?.blob ?? null);
   }
 
-  async listStreams(
-    partition: number,
-    after: string | null,
-    limit: number,
-  ): Promise<ListedStream[]> {
+  async listShares(partition: number, after: string | null, limit: number): Promise<ListedShare[]> {
     const nowMs = this.#options.clock.nowMs();
-    return [...this.partitions[partition]!.streams]
-      .filter(([, { listedUntilMs }]) => listedUntilMs > nowMs)
-      .filter(([stream]) => after === null || compareUtf8(stream, after) > 0)
+    return [...this.partitions[partition]!.shares]
+      .filter(([, { isListed, keptUntilMs }]) => isListed && keptUntilMs > nowMs)
+      .filter(([share]) => after === null || compareUtf8(share, after) > 0)
       .sort(([a], [b]) => compareUtf8(a, b))
       .slice(0, limit)
-      .map(([stream, { generation }]) => ({ stream, generation }));
+      .map(([share, { generation }]) => ({ share, generation }));
   }
 
-  async deleteStream(partition: number, stream: string, next: Generation): Promise<void> {
+  async deleteShare(partition: number, share: string, next: Generation): Promise<void> {
     const state = this.partitions[partition]!;
     const { clock, clientIdTtlMs } = this.#options;
     // A repetition must not drop what came in between.
-    if (this.#share(state, stream).generation === next) return;
-    state.streams.set(stream, {
+    if (this.#share(state, share).generation === next) return;
+    state.shares.set(share, {
       ...NO_SHARE,
       generation: next,
       deletedThrough: state.lastId,
+      // Remembered as long as the keys of its importers are.
       keptUntilMs: clock.nowMs() + clientIdTtlMs,
     });
   }
 
-  /** Nothing to do: `deleteStream` has freed them. */
+  /** Nothing to do: `deleteShare` has freed them. */
   async dropStaleSummaries(): Promise<void> {}
 
   async readStats(partition: number): Promise<PartitionStats> {
@@ -304,12 +305,12 @@ export class MemoryStreamStore implements StreamStore {
     return tags.every((tag) => parts.has(tag));
   }
 
-  #share(state: MemoryPartition, stream: string): StreamShare {
-    return state.streams.get(stream) ?? NO_SHARE;
+  #share(state: MemoryPartition, share: string): Share {
+    return state.shares.get(share) ?? NO_SHARE;
   }
 
-  #summary(share: StreamShare, bucket: Bucket): SummarySlot | null {
-    const slot = share.summaries.get(bucketKey(bucket));
+  #summary(summaries: Share['summaries'], bucket: Bucket): SummarySlot | null {
+    const slot = summaries.get(bucketKey(bucket));
     if (slot === undefined) return null;
     return slot.expiresAtMs > this.#options.clock.nowMs() ? slot : null;
   }
@@ -350,16 +351,15 @@ function nextId(lastId: string, nowMs: number): string {
   return `${lastMs}-${Number(lastCount) + 1}`;
 }
 
-/** What Redis does by itself: frees summaries that have expired, and streams that are over. */
-function sweep(streams: Map<string, StreamShare>, nowMs: number): void {
-  for (const [stream, share] of streams) {
+/** What Redis does by itself: frees summaries that have expired, and shares that are over. */
+function sweep(shares: Map<string, Share>, nowMs: number): void {
+  for (const [key, share] of shares) {
     if (share.nextExpiryMs <= nowMs) {
       const alive = [...share.summaries].filter(([, { expiresAtMs }]) => expiresAtMs > nowMs);
       const nextExpiryMs = Math.min(...alive.map(([, { expiresAtMs }]) => expiresAtMs));
-      streams.set(stream, { ...share, summaries: new Map(alive), nextExpiryMs });
+      shares.set(key, { ...share, summaries: new Map(alive), nextExpiryMs });
     }
-    const isOver = Math.max(share.listedUntilMs, share.keptUntilMs) <= nowMs;
-    if (isOver && share.parts.size === 0) streams.delete(stream);
+    if (share.keptUntilMs <= nowMs && share.parts.size === 0) shares.delete(key);
   }
 }
 

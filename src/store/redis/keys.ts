@@ -2,7 +2,8 @@
  * The only place that spells the names of keys. All keys of a partition carry its hash tag, so
  * that they lie in one slot and one script may touch them together.
  */
-import type { Bucket } from '../../streams/buckets.ts';
+import type { Bucket, Level } from '../../streams/buckets.ts';
+import type { Column } from '../../streams/store-port.ts';
 import { slotOfHashTag } from './hash-slot.ts';
 
 declare const redisKeyBrand: unique symbol;
@@ -16,10 +17,15 @@ const SERVER_RING_SIZE = 3;
 export const CLIENT_SLOTS_PER_TTL = CLIENT_RING_SIZE - 2;
 export const SERVER_SLOTS_PER_TTL = SERVER_RING_SIZE - 2;
 
+const LEVEL_LETTERS: Readonly<Record<Level, string>> = { minute: 'm', hour: 'h', day: 'd' };
+
+/** No name holds a colon: all but a few characters of names are percent-encoded. */
+const COLUMN_SUFFIXES: Readonly<Record<Column, string>> = { counts: '', viewers: ':v' };
+
 const DEPLOYMENT_TAG = 'tally';
 
-export interface StreamKeys {
-  /** Hash: generation, deletedThrough. Expires when the stream is no longer listed. */
+export interface ShareKeys {
+  /** Hash: generation, deletedThrough. Expires when nothing of the share is kept any more. */
   readonly record: RedisKey;
   /** Hash: tag of an open part -> its index line. */
   readonly open: RedisKey;
@@ -37,10 +43,10 @@ export class PartitionKeys {
   readonly state: RedisKey;
   /** Stream: what was acknowledged and could not be used. May be deleted by hand. */
   readonly damaged: RedisKey;
-  /** Sorted set: name of a stream, by the time of its next visit of the compaction. */
+  /** Sorted set: a share, by the time of its next visit of the compaction. */
   readonly due: RedisKey;
-  /** Sorted set of the streams' names, all with score 0: in the order of their bytes. */
-  readonly streams: RedisKey;
+  /** Sorted set of the listed shares, all with score 0: in the order of their bytes. */
+  readonly listed: RedisKey;
   /** String: written before a WAIT, so that WAIT has something to wait for. */
   readonly fence: RedisKey;
   readonly idRings: readonly RedisKey[];
@@ -54,7 +60,7 @@ export class PartitionKeys {
     this.state = keyOf(tag, 'state');
     this.damaged = keyOf(tag, 'damaged');
     this.due = keyOf(tag, 'due');
-    this.streams = keyOf(tag, 'streams');
+    this.listed = keyOf(tag, 'streams');
     this.fence = keyOf(tag, 'fence');
     this.idRings = [
       ...Array.from({ length: CLIENT_RING_SIZE }, (_, i) => keyOf(tag, `ids:client:${i}`)),
@@ -62,8 +68,8 @@ export class PartitionKeys {
     ];
   }
 
-  stream(stream: string): StreamKeys {
-    const name = encodeName(stream);
+  share(share: string): ShareKeys {
+    const name = encodeName(share);
     return {
       record: keyOf(this.#tag, `s:${name}`),
       open: keyOf(this.#tag, `open:${name}`),
@@ -71,10 +77,10 @@ export class PartitionKeys {
     };
   }
 
-  /** String: a head (tag, generation) and the summary's blob. Expires with its level. */
-  summary(stream: string, bucket: Bucket): RedisKey {
-    const level = bucket.level === 'minute' ? 'm' : 'h';
-    return keyOf(this.#tag, `${level}:${bucket.startMs}:${encodeName(stream)}`);
+  /** String: a head (tag, generation) and a column of the summary. Expires with its level. */
+  summary(share: string, { level, startMs }: Bucket, column: Column): RedisKey {
+    const name = encodeName(share);
+    return keyOf(this.#tag, `${LEVEL_LETTERS[level]}:${startMs}:${name}${COLUMN_SUFFIXES[column]}`);
   }
 }
 

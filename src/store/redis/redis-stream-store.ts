@@ -1,23 +1,26 @@
 import { assert } from '../../lib/assert.ts';
 import { cryptoTags, type Tag, type TagSource } from '../../lib/random-tag.ts';
-import { StoreUnavailableError } from '../../lib/store-errors.ts';
-import { type Bucket, EXPIRY_SLACK_MS, HOUR_MS } from '../../streams/buckets.ts';
+import { BrokenStreamError, StoreUnavailableError } from '../../lib/store-errors.ts';
+import { type Bucket, DAY_MS, EXPIRY_SLACK_MS } from '../../streams/buckets.ts';
 import { entryTimeMs } from '../../streams/entry-id.ts';
 import {
   type AppendOutcome,
   type AppendRequest,
+  type AskedIndex,
+  type Column,
   type CommitOutcome,
   type CompactionCommit,
   FIRST_GENERATION,
   type FoldCommit,
   type Generation,
-  type ListedStream,
+  type ListedShare,
   type LogEntry,
   type NewPart,
+  type PartitionIndex,
   type PartitionStats,
-  type StoredSummary,
-  type StreamFold,
-  type StreamIndex,
+  type ShareFold,
+  type ShareIndex,
+  type StoredColumn,
   type StreamStore,
 } from '../../streams/store-port.ts';
 import type { RedisConnection } from './connection.ts';
@@ -36,15 +39,14 @@ import {
   runScript,
   type ScriptCall,
 } from './lua-script.ts';
-import { appendOutcome, commitOutcome, INDEX_BROKEN, STREAM_DELETED } from './script-codes.ts';
+import { appendOutcome, commitOutcome, SHARE_DELETED } from './script-codes.ts';
 import { arrayOf, bufferOf, isWrongType, pairsOf, textOf, unexpectedReply } from './replies.ts';
 import {
-  brokenStream,
+  decodeColumn,
   decodePartLine,
-  decodeSummary,
+  encodeColumn,
   encodeIdHead,
   encodePartLine,
-  encodeSummary,
   summaryTagOf,
 } from './stored-formats.ts';
 
@@ -67,12 +69,15 @@ export interface RedisStreamStoreSettings {
 
 const SCRIPT_NAMES = [
   ...(['append', 'commit-fold', 'commit-compaction', 'read-index'] as const),
-  ...(['delete-stream', 'drop-stale-summaries', 'prune-streams'] as const),
+  ...(['delete-share', 'drop-stale-summaries', 'prune-shares'] as const),
 ];
 type ScriptName = (typeof SCRIPT_NAMES)[number];
 
-/** A summary of the current hour, or of the next, outlives its level's time by at most so much. */
-const SUMMARY_EXPIRY_DELAY_MS = 2 * HOUR_MS + EXPIRY_SLACK_MS;
+/** In the order in which the scripts take them. */
+const COLUMNS: readonly Column[] = ['counts', 'viewers'];
+
+/** A summary of the current day, or of the next, outlives its level's time by at most so much. */
+const SUMMARY_EXPIRY_DELAY_MS = 2 * DAY_MS + EXPIRY_SLACK_MS;
 
 /**
  * Streams in Redis 7 or later, one node or a cluster. Each partition lies in the slot of its hash
@@ -135,145 +140,132 @@ export class RedisStreamStore implements StreamStore {
 
   async commitFold(partition: number, commit: FoldCommit): Promise<CommitOutcome> {
     const keys = this.#keysOf(partition);
-    const { entries, aside, streams } = commit;
+    const { entries, aside, shares } = commit;
     const reply = await this.#write(partition, 'commit-fold', {
       keys: [
-        ...[keys.log, keys.blobs, keys.state, keys.damaged, keys.due, keys.streams, keys.fence],
-        ...streams.flatMap(({ stream }) => streamKeysOf(keys, stream)),
+        ...[keys.log, keys.blobs, keys.state, keys.damaged, keys.due, keys.listed, keys.fence],
+        ...shares.flatMap(({ share }) => shareKeysOf(keys, share)),
       ],
       args: [
-        ...[entries.length, aside.length, streams.length],
+        ...[entries.length, aside.length, shares.length],
         ...entries.flatMap(({ id, tag }) => [id, tag]),
         ...aside.flatMap(({ reason, blob }) => [reason, bufferOf(blob)]),
-        ...streams.flatMap(streamFoldArgs),
+        ...shares.flatMap(shareFoldArgs),
       ],
     });
     return commitOutcome(reply);
   }
 
-  async readDueStreams(partition: number, nowMs: number, limit: number): Promise<string[]> {
+  async readDueShares(partition: number, nowMs: number, limit: number): Promise<string[]> {
     const keys = this.#keysOf(partition);
     return this.#connection.reads.send(keys.slot, (node) =>
       node.zrangebyscore(keys.due, '-inf', nowMs, 'LIMIT', 0, limit),
     );
   }
 
-  async cancelVisit(partition: number, stream: string): Promise<void> {
+  async cancelVisit(partition: number, share: string): Promise<void> {
     const keys = this.#keysOf(partition);
-    await this.#connection.writes.send(keys.slot, (node) => node.zrem(keys.due, stream));
+    await this.#connection.writes.send(keys.slot, (node) => node.zrem(keys.due, share));
   }
 
   async commitCompaction(partition: number, commit: CompactionCommit): Promise<CommitOutcome> {
     const keys = this.#keysOf(partition);
-    const { stream, generation, removeParts, lostParts, addParts, aside, summaries } = commit;
+    const { share, generation, removeParts, lostParts, addParts, aside, summaries } = commit;
     const reply = await this.#write(partition, 'commit-compaction', {
       keys: [
-        ...streamKeysOf(keys, stream),
+        ...shareKeysOf(keys, share),
         ...[keys.due, keys.state, keys.damaged, keys.fence],
-        ...summaries.map(({ bucket }) => keys.summary(stream, bucket)),
+        ...summaries.flatMap(({ bucket }) => columnKeysOf(keys, share, bucket)),
       ],
       args: [
-        ...[stream, generation, commit.remainingParts, commit.compactAtMs ?? ''],
+        ...[share, generation, commit.remainingParts, commit.compactAtMs ?? ''],
         ...[removeParts.length + lostParts.length, lostParts.length],
         ...[addParts.length, aside.length],
         ...removeParts,
         ...lostParts,
         ...addParts.flatMap(partArgs),
         ...aside.flatMap(({ reason, blob }) => [reason, bufferOf(blob)]),
-        ...summaries.flatMap(({ expectedTag, tag, blob, expiresAtMs }) => [
-          ...[expectedTag ?? '', encodeSummary(tag, generation, blob), expiresAtMs],
+        ...summaries.flatMap(({ expectedTag, tag, counts, viewers, expiresAtMs }) => [
+          ...[expectedTag ?? '', encodeColumn(tag, generation, counts)],
+          ...[viewers === null ? '' : encodeColumn(tag, generation, viewers), expiresAtMs],
         ]),
       ],
     });
     return commitOutcome(reply);
   }
 
-  async readIndex(
-    partition: number,
-    stream: string,
-    buckets: readonly Bucket[],
-  ): Promise<StreamIndex> {
+  async readIndex(partition: number, asked: readonly AskedIndex[]): Promise<PartitionIndex> {
     const keys = this.#keysOf(partition);
-    const summaryKeys = buckets.map((bucket) => keys.summary(stream, bucket));
-    const scriptKeys = [...streamKeysOf(keys, stream), keys.log, ...summaryKeys];
-    const call = this.#call('read-index', scriptKeys, []);
+    const scriptKeys = asked.flatMap(({ share, buckets }) => [
+      ...shareKeysOf(keys, share),
+      ...buckets.map((bucket) => keys.summary(share, bucket, 'counts')),
+    ]);
+    const summaryCounts = asked.map(({ buckets }) => buckets.length);
+    const call = this.#call('read-index', [keys.log, ...scriptKeys], summaryCounts);
     const reply = await this.#connection.reads.send(keys.slot, (node) =>
       runScript(node, call, null),
     );
-    if (reply === INDEX_BROKEN) {
-      throw brokenStream(stream);
-    }
-    const [generationText, deletedThrough, openFields, heads, oldest] = arrayOf(reply, 'index');
-    const generation = textOf(generationText);
+    const [oldest, ...shares] = arrayOf(reply, 'index');
     const oldestId = textOf(oldest);
     return {
-      generation,
-      deletedThrough: textOf(deletedThrough) || null,
-      parts: pairsOf(arrayOf(openFields, 'index')).map(([tag, line]) =>
-        decodePartLine(stream, textOf(tag), textOf(line)),
-      ),
-      summaryTags: arrayOf(heads, 'index').map((head) => summaryTagOf(textOf(head), generation)),
+      shares: asked.map((_, at) => indexOf(shares[at])),
       oldestWaitingMs: oldestId === '' ? null : entryTimeMs(oldestId),
     };
   }
 
   async readSummaries(
     partition: number,
-    stream: string,
+    share: string,
     buckets: readonly Bucket[],
-  ): Promise<(StoredSummary | null)[]> {
+    column: Column,
+  ): Promise<(StoredColumn | null)[]> {
     const keys = this.#keysOf(partition);
     if (buckets.length === 0) {
       return [];
     }
-    const { record } = keys.stream(stream);
+    const { record } = keys.share(share);
     const readGeneration = this.#ownKeys(
-      stream,
       this.#connection.reads.send(keys.slot, (node) => node.hget(record, 'generation')),
     );
     // MGET gives null for a key of another type, so that it does not take the others down.
     const readValues = readInChunks(buckets, (chunk) =>
       this.#connection.reads.send(keys.slot, (node) =>
-        node.mgetBuffer(...chunk.map((bucket) => keys.summary(stream, bucket))),
+        node.mgetBuffer(...chunk.map((bucket) => keys.summary(share, bucket, column))),
       ),
     );
     const [generation, values] = await Promise.all([readGeneration, readValues]);
-    return values.map((value) => decodeSummary(value, generation ?? FIRST_GENERATION));
+    return values.map((value) => decodeColumn(value, generation ?? FIRST_GENERATION));
   }
 
   async readParts(
     partition: number,
-    stream: string,
+    share: string,
     tags: readonly Tag[],
   ): Promise<(Uint8Array | null)[]> {
     const keys = this.#keysOf(partition);
-    const { parts } = keys.stream(stream);
+    const { parts } = keys.share(share);
     const reading = readInChunks(tags, (chunk) =>
       this.#connection.reads.send(keys.slot, (node) => node.hmgetBuffer(parts, ...chunk)),
     );
-    return this.#ownKeys(stream, reading);
+    return this.#ownKeys(reading);
   }
 
-  async listStreams(
-    partition: number,
-    after: string | null,
-    limit: number,
-  ): Promise<ListedStream[]> {
-    const listed: ListedStream[] = [];
+  async listShares(partition: number, after: string | null, limit: number): Promise<ListedShare[]> {
+    const listed: ListedShare[] = [];
     let last = after;
     while (listed.length < limit) {
-      const page = await this.#readNames(partition, last, limit - listed.length);
+      const page = await this.#readListed(partition, last, limit - listed.length);
       const generations = await this.#readGenerations(partition, page);
       const gone: string[] = [];
-      for (const [i, stream] of page.entries()) {
+      for (const [i, share] of page.entries()) {
         const generation = generations[i] ?? null;
         if (generation === null) {
-          gone.push(stream);
+          gone.push(share);
         } else {
-          listed.push({ stream, generation });
+          listed.push({ share, generation });
         }
       }
-      await this.#pruneStreams(partition, gone);
+      await this.#pruneShares(partition, gone);
       if (page.length === 0) {
         break;
       }
@@ -282,61 +274,61 @@ export class RedisStreamStore implements StreamStore {
     return listed;
   }
 
-  async deleteStream(partition: number, stream: string, next: Generation): Promise<void> {
+  async deleteShare(partition: number, share: string, next: Generation): Promise<void> {
     const keys = this.#keysOf(partition);
-    const reply = await this.#write(partition, 'delete-stream', {
-      keys: [...streamKeysOf(keys, stream), ...[keys.due, keys.streams, keys.log, keys.fence]],
-      args: [stream, next, this.#settings.longestRetentionMs + SUMMARY_EXPIRY_DELAY_MS],
+    const reply = await this.#write(partition, 'delete-share', {
+      keys: [...shareKeysOf(keys, share), ...[keys.due, keys.listed, keys.log, keys.fence]],
+      args: [share, next, this.#settings.longestRetentionMs + SUMMARY_EXPIRY_DELAY_MS],
     });
-    if (reply !== STREAM_DELETED) {
-      throw unexpectedReply('delete-stream', reply);
+    if (reply !== SHARE_DELETED) {
+      throw unexpectedReply('delete-share', reply);
     }
   }
 
   async dropStaleSummaries(
     partition: number,
-    stream: string,
+    share: string,
     buckets: readonly Bucket[],
   ): Promise<void> {
     const keys = this.#keysOf(partition);
-    const summaryKeys = buckets.map((bucket) => keys.summary(stream, bucket));
-    const scriptKeys = [keys.stream(stream).record, ...summaryKeys];
+    const columnKeys = buckets.flatMap((bucket) => columnKeysOf(keys, share, bucket));
+    const scriptKeys = [keys.share(share).record, ...columnKeys];
     const call = this.#call('drop-stale-summaries', scriptKeys, []);
-    await this.#ownKeys(stream, this.#tidy(partition, call));
+    await this.#ownKeys(this.#tidy(partition, call));
   }
 
   readStats(partition: number): Promise<PartitionStats> {
     return readPartitionStats(this.#connection.reads, this.#keysOf(partition));
   }
 
-  /** Work on the stream's own keys: BrokenStreamError when they hold something else. */
-  async #ownKeys<T>(stream: string, work: Promise<T>): Promise<T> {
+  /** Work on the share's own keys: BrokenStreamError when they hold something else. */
+  async #ownKeys<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;
     } catch (error) {
       const isBroken = error instanceof StoreUnavailableError && isWrongType(error.cause);
-      throw isBroken ? brokenStream(stream) : error;
+      throw isBroken ? new BrokenStreamError('keys of a stream are damaged') : error;
     }
   }
 
-  async #readNames(partition: number, after: string | null, limit: number): Promise<string[]> {
+  async #readListed(partition: number, after: string | null, limit: number): Promise<string[]> {
     const keys = this.#keysOf(partition);
     const min = after === null ? '-' : `(${after}`;
     return this.#connection.reads.send(keys.slot, (node) =>
-      node.zrangebylex(keys.streams, min, '+', 'LIMIT', 0, limit),
+      node.zrangebylex(keys.listed, min, '+', 'LIMIT', 0, limit),
     );
   }
 
-  /** Null where the stream's record has expired, or is none. */
+  /** Null where the share's record has expired, or is none. */
   async #readGenerations(
     partition: number,
-    streams: readonly string[],
+    shares: readonly string[],
   ): Promise<(Generation | null)[]> {
     const keys = this.#keysOf(partition);
     return this.#connection.reads.send(keys.slot, (node) =>
       Promise.all(
-        streams.map((stream) =>
-          node.hget(keys.stream(stream).record, 'generation').catch((error: unknown) => {
+        shares.map((share) =>
+          node.hget(keys.share(share).record, 'generation').catch((error: unknown) => {
             if (isWrongType(error)) {
               return null;
             }
@@ -347,13 +339,13 @@ export class RedisStreamStore implements StreamStore {
     );
   }
 
-  async #pruneStreams(partition: number, streams: readonly string[]): Promise<void> {
-    if (streams.length === 0) {
+  async #pruneShares(partition: number, shares: readonly string[]): Promise<void> {
+    if (shares.length === 0) {
       return;
     }
     const keys = this.#keysOf(partition);
-    const scriptKeys = [keys.streams, ...streams.map((stream) => keys.stream(stream).record)];
-    await this.#tidy(partition, this.#call('prune-streams', scriptKeys, streams));
+    const scriptKeys = [keys.listed, ...shares.map((share) => keys.share(share).record)];
+    await this.#tidy(partition, this.#call('prune-shares', scriptKeys, shares));
   }
 
   /** A write that nobody was promised: it needs no replicas. */
@@ -387,15 +379,40 @@ export class RedisStreamStore implements StreamStore {
   }
 }
 
-function streamKeysOf(keys: PartitionKeys, stream: string): RedisKey[] {
-  const { record, open, parts } = keys.stream(stream);
+function shareKeysOf(keys: PartitionKeys, share: string): RedisKey[] {
+  const { record, open, parts } = keys.share(share);
   return [record, open, parts];
 }
 
-function streamFoldArgs(fold: StreamFold): (string | number | Buffer)[] {
+function columnKeysOf(keys: PartitionKeys, share: string, bucket: Bucket): RedisKey[] {
+  return COLUMNS.map((column) => keys.summary(share, bucket, column));
+}
+
+/** Null when the share's own keys hold what they must not hold. */
+function indexOf(reply: unknown): ShareIndex | null {
+  if (reply === null) {
+    return null;
+  }
+  const [generationText, deletedThrough, openFields, heads] = arrayOf(reply, 'index');
+  const generation = textOf(generationText);
+  const lines = pairsOf(arrayOf(openFields, 'index'));
+  const parts = lines.map(([tag, line]) => decodePartLine(textOf(tag), textOf(line)));
+  if (!parts.every((part) => part !== null)) {
+    return null;
+  }
+  return {
+    generation,
+    deletedThrough: textOf(deletedThrough) || null,
+    parts,
+    summaryTags: arrayOf(heads, 'index').map((head) => summaryTagOf(textOf(head), generation)),
+  };
+}
+
+function shareFoldArgs(fold: ShareFold): (string | number | Buffer)[] {
+  const { share, generation, compactAtMs, isListed, keptUntilMs, parts } = fold;
   return [
-    ...[fold.stream, fold.generation, fold.compactAtMs, fold.listedUntilMs, fold.parts.length],
-    ...fold.parts.flatMap(partArgs),
+    ...[share, generation, compactAtMs, isListed ? '1' : '0', keptUntilMs, parts.length],
+    ...parts.flatMap(partArgs),
   ];
 }
 

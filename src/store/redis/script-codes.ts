@@ -14,11 +14,8 @@ const APPEND_CODES = {
 /** What `commit-fold.lua` and `commit-compaction.lua` return. */
 const COMMIT_CODES = { applied: 0, conflict: -1 } as const;
 
-/** What `read-index.lua` returns instead of an index. */
-export const INDEX_BROKEN = -1;
-
-/** What `delete-stream.lua` returns. */
-export const STREAM_DELETED = 0;
+/** What `delete-share.lua` returns. */
+export const SHARE_DELETED = 0;
 
 /** What `put-documents.lua` returns for a put. */
 const PUT_CODES = { applied: 1, conflict: -1, full: -2 } as const;

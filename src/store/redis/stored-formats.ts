@@ -3,7 +3,6 @@
  * them in step.
  */
 import { assert } from '../../lib/assert.ts';
-import { BrokenStreamError } from '../../lib/store-errors.ts';
 import type { Tag } from '../../lib/random-tag.ts';
 import { LEVELS } from '../../streams/buckets.ts';
 import type { StoredDocument } from '../../streams/registry-port.ts';
@@ -12,7 +11,7 @@ import {
   FIRST_GENERATION,
   type Generation,
   type PartRef,
-  type StoredSummary,
+  type StoredColumn,
 } from '../../streams/store-port.ts';
 
 const TAG_LENGTH = 16;
@@ -28,13 +27,13 @@ export function encodeIdHead(request: AppendRequest): Buffer {
   return Buffer.concat([attempt, Buffer.from([fingerprint.length]), fingerprint]);
 }
 
-export function encodeSummary(tag: Tag, generation: Generation, blob: Uint8Array): Buffer {
+export function encodeColumn(tag: Tag, generation: Generation, blob: Uint8Array): Buffer {
   assert(tag.length === TAG_LENGTH, 'a tag has 16 characters');
   return Buffer.concat([Buffer.from(tag + padGeneration(generation)), blob]);
 }
 
 /** Null where there is none, or it belongs to another generation or is not readable. */
-export function decodeSummary(value: Buffer | null, generation: Generation): StoredSummary | null {
+export function decodeColumn(value: Buffer | null, generation: Generation): StoredColumn | null {
   if (value === null) {
     return null;
   }
@@ -66,7 +65,8 @@ export function encodePartLine(part: PartRef): string {
   return `${part.bucket.level}:${part.bucket.startMs}:${part.bytes}:${part.foldedAtMs}`;
 }
 
-export function decodePartLine(stream: string, tag: Tag, line: string): PartRef {
+/** Null when the line is damaged. */
+export function decodePartLine(tag: Tag, line: string): PartRef | null {
   const [levelText, ...numbers] = line.split(':');
   const level = LEVELS.find((candidate) => candidate === levelText);
   const [startMs, bytes, foldedAtMs] = numbers.map(Number);
@@ -76,7 +76,7 @@ export function decodePartLine(stream: string, tag: Tag, line: string): PartRef 
     !Number.isSafeInteger(bytes) ||
     !Number.isSafeInteger(foldedAtMs)
   ) {
-    throw brokenStream(stream);
+    return null;
   }
   return {
     tag,
@@ -84,10 +84,6 @@ export function decodePartLine(stream: string, tag: Tag, line: string): PartRef 
     bytes: bytes as number,
     foldedAtMs: foldedAtMs as number,
   };
-}
-
-export function brokenStream(stream: string): BrokenStreamError {
-  return new BrokenStreamError(`keys of the stream ${JSON.stringify(stream)} are damaged`);
 }
 
 function padGeneration(generation: Generation): string {

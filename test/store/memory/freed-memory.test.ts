@@ -42,7 +42,7 @@ describe('the memory of the embedded store', () => {
     await pipeline.send([{ stream: STREAM, item: ITEM }]);
     await pipeline.foldAll();
     await pipeline.clock.advance(60 * DAY_MS);
-    await pipeline.memory.readDueStreams(0, 0, 10);
+    await pipeline.memory.readDueShares(0, 0, 10);
     expect(copiesOf(pipeline, ITEM)).toBe(1);
   });
 
@@ -85,7 +85,7 @@ describe('the memory of the embedded store', () => {
       k: 1,
     };
     const before = await pipeline.queries.top(question);
-    await pipeline.memory.readDueStreams(0, 0, 10);
+    await pipeline.memory.readDueShares(0, 0, 10);
     expect(await pipeline.queries.top(question)).toEqual(before);
     expect(before.total).toBe(ages.length);
   });

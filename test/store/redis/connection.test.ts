@@ -1,3 +1,4 @@
+import { readShareIndex } from '../../../src/streams/share-index.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import { OutcomeUnknownError, StoreUnavailableError } from '../../../src/lib/store-errors.ts';
 import {
@@ -16,7 +17,7 @@ import {
   openPartTags,
   partOf,
   requestOf,
-  streamFoldOf,
+  shareFoldOf,
 } from '../../contract/harness.ts';
 import { type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts';
 import { type RedisOptions, type RedisServer, startRedis } from '../../support/redis-server.ts';
@@ -128,7 +129,7 @@ describe('when a reply is lost', () => {
     await foldInto(open, { stream: 'a' });
     const { id, tag } = await appendEntry(open);
     const parts = [partOf({ bucket: await currentMinute(open) })];
-    const streams = [await streamFoldOf(open, { stream: 'a', parts })];
+    const streams = [await shareFoldOf(open, { stream: 'a', parts })];
     const commit = { entries: [{ id, tag }], streams, aside: [] };
     proxy.loseReplyTo(tag);
     expect(await open.store.commitFold(open.partition, commit)).toBe('conflict');
@@ -156,7 +157,7 @@ describe('while Redis is away', () => {
     await server.kill();
     const calls = Array.from({ length: 200 }, () => [
       open.store.append(open.partition, [requestOf({ id: newTag() })]),
-      open.store.readIndex(open.partition, 'a', []),
+      readShareIndex(open.store, open.partition, 'a', []),
     ]).flat();
     for (const outcome of await Promise.allSettled(calls)) {
       expect(outcome).toMatchObject({ reason: expect.any(StoreUnavailableError) });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { BrokenStreamError, StoreUnavailableError } from '../../../src/lib/store-errors.ts';
 import { connectRedis, type RedisConnection } from '../../../src/store/redis/connection.ts';
 import { PartitionKeys } from '../../../src/store/redis/keys.ts';
+import { readShareIndex } from '../../../src/streams/share-index.ts';
 import { bucketOf, expiresAtMs, HOUR_MS, MINUTE_MS } from '../../../src/streams/buckets.ts';
 import {
   appendEntry,
@@ -14,7 +15,7 @@ import {
   openPartTags,
   partOf,
   requestOf,
-  streamFoldOf,
+  shareFoldOf,
   summaryOf,
 } from '../../contract/harness.ts';
 import { describeStreamStore } from '../../contract/stream-store.contract.ts';
@@ -49,25 +50,25 @@ describe('keys that hold what they must not hold', () => {
       const open = openOn(connection);
       const { store, partition } = open;
       const bucket = await currentMinute(open);
-      await foldInto(open, { stream: 'a' });
-      await foldInto(open, { stream: 'b', parts: [partOf({ bucket })] });
+      await foldInto(open, { share: 'a' });
+      await foldInto(open, { share: 'b', parts: [partOf({ bucket })] });
       const key = keysOf(open).stream('a')[which];
       await server.cli('DEL', key);
       await server.cli('LPUSH', key, 'x');
-      await expect(store.readIndex(partition, 'a', [])).rejects.toThrow(BrokenStreamError);
+      await expect(readShareIndex(store, partition, 'a', [])).rejects.toThrow(BrokenStreamError);
       const { id, tag } = await appendEntry(open);
-      const fold = await streamFoldOf(open, { stream: 'a', parts: [partOf({ bucket })] });
-      const other = await streamFoldOf(open, { stream: 'b', parts: [partOf({ bucket })] });
-      const commit = { entries: [{ id, tag }], streams: [other, fold], aside: [] };
+      const fold = await shareFoldOf(open, { share: 'a', parts: [partOf({ bucket })] });
+      const other = await shareFoldOf(open, { share: 'b', parts: [partOf({ bucket })] });
+      const commit = { entries: [{ id, tag }], shares: [other, fold], aside: [] };
       expect(await store.commitFold(partition, commit)).toBe('conflict');
-      const compaction = compactionOf({ stream: 'a', summaries: [] });
+      const compaction = compactionOf({ share: 'a', summaries: [] });
       expect(await store.commitCompaction(partition, compaction)).toBe('conflict');
       expect(await openPartTags(open, 'b')).toHaveLength(1);
-      const listed = await store.listStreams(partition, null, 10);
-      expect(listed.map(({ stream }) => stream)).toEqual(which === 'record' ? ['b'] : ['a', 'b']);
+      const listed = await store.listShares(partition, null, 10);
+      expect(listed.map(({ share }) => share)).toEqual(which === 'record' ? ['b'] : ['a', 'b']);
       const next = newTag();
-      await store.deleteStream(partition, 'a', next);
-      expect((await store.readIndex(partition, 'a', [])).generation).toBe(next);
+      await store.deleteShare(partition, 'a', next);
+      expect((await readShareIndex(store, partition, 'a', [])).generation).toBe(next);
     },
   );
 
@@ -80,7 +81,7 @@ describe('keys that hold what they must not hold', () => {
     const bucket = await currentHour(open);
     const reads = [
       store.readParts(partition, 'a', [newTag()]),
-      store.readSummaries(partition, 'a', [bucket]),
+      store.readSummaries(partition, 'a', [bucket], 'counts'),
       store.dropStaleSummaries(partition, 'a', [bucket]),
     ];
     for (const outcome of await Promise.allSettled(reads)) {
@@ -92,7 +93,7 @@ describe('keys that hold what they must not hold', () => {
     const open = openOn(connection);
     const line = 'minute:x:1:1';
     await server.cli('HSET', keysOf(open).stream('a').open, newTag(), line);
-    const read = open.store.readIndex(open.partition, 'a', []);
+    const read = readShareIndex(open.store, open.partition, 'a', []);
     await expect(read).rejects.toThrow(BrokenStreamError);
   });
 
@@ -104,20 +105,20 @@ describe('keys that hold what they must not hold', () => {
     const { store, partition } = open;
     const [minute, hour] = [await currentMinute(open), await currentHour(open)];
     const whole = await summaryOf(open, { bucket: hour });
-    await store.commitCompaction(partition, compactionOf({ stream: 'a', summaries: [whole] }));
+    await store.commitCompaction(partition, compactionOf({ share: 'a', summaries: [whole] }));
     const [command, value] = write;
     await server.cli(command, keysOf(open).summary('a', minute), value);
-    const { summaryTags } = await store.readIndex(partition, 'a', [minute, hour]);
+    const { summaryTags } = await readShareIndex(store, partition, 'a', [minute, hour]);
     expect(summaryTags).toEqual(['broken', whole.tag]);
-    const stored = await store.readSummaries(partition, 'a', [minute, hour]);
+    const stored = await store.readSummaries(partition, 'a', [minute, hour], 'counts');
     expect(stored.map((summary) => summary?.tag)).toEqual([undefined, whole.tag]);
     const blind = await summaryOf(open, { bucket: minute, expectedTag: null });
-    const blindly = compactionOf({ stream: 'a', summaries: [blind] });
+    const blindly = compactionOf({ share: 'a', summaries: [blind] });
     expect(await store.commitCompaction(partition, blindly)).toBe('conflict');
     const repair = await summaryOf(open, { bucket: minute, expectedTag: 'broken' });
-    const commit = compactionOf({ stream: 'a', summaries: [repair] });
+    const commit = compactionOf({ share: 'a', summaries: [repair] });
     expect(await store.commitCompaction(partition, commit)).toBe('applied');
-    const after = await store.readIndex(partition, 'a', [minute]);
+    const after = await readShareIndex(store, partition, 'a', [minute]);
     expect(after.summaryTags).toEqual([repair.tag]);
   });
 
@@ -143,8 +144,8 @@ describe('keys that hold what they must not hold', () => {
       const { id, tag } = await appendEntry(open);
       await server.cli('SET', keysOf(open)[which], 'x');
       const parts = [partOf({ bucket: await currentMinute(open) })];
-      const fold = await streamFoldOf(open, { stream: 'a', parts });
-      const commit = { entries: [{ id, tag }], streams: [fold], aside: [] };
+      const fold = await shareFoldOf(open, { share: 'a', parts });
+      const commit = { entries: [{ id, tag }], shares: [fold], aside: [] };
       const folding = open.store.commitFold(open.partition, commit);
       await expect(folding).rejects.toThrow(StoreUnavailableError);
       expect(await openPartTags(open, 'a')).toEqual([]);
@@ -157,15 +158,15 @@ describe('keys that hold what they must not hold', () => {
     const { store, partition } = open;
     const bucket = await currentMinute(open);
     const [whole, lost] = [partOf({ bucket }), partOf({ bucket })];
-    await foldInto(open, { stream: 'a', parts: [whole, lost] });
+    await foldInto(open, { share: 'a', parts: [whole, lost] });
     await server.cli('HDEL', keysOf(open).stream('a').parts, lost.tag);
     expect(await store.readParts(partition, 'a', [lost.tag])).toEqual([null]);
     const summaries = [await summaryOf(open, { bucket })];
     const parts = { removeParts: [whole.tag], lostParts: [lost.tag] };
-    const commit = compactionOf({ stream: 'a', ...parts, summaries });
+    const commit = compactionOf({ share: 'a', ...parts, summaries });
     expect(await store.commitCompaction(partition, commit)).toBe('applied');
     expect(await openPartTags(open, 'a')).toEqual([]);
-    expect(await store.readDueStreams(partition, 1e15, 10)).toEqual([]);
+    expect(await store.readDueShares(partition, 1e15, 10)).toEqual([]);
   });
 
   test('an entry that has lost its blob is given with an empty one, and can be folded', async () => {
@@ -178,7 +179,7 @@ describe('keys that hold what they must not hold', () => {
       [whole.id, 5],
     ]);
     const aside = [{ reason: 'no bytes', blob: new Uint8Array(0) }];
-    const commit = { entries: [{ id: lost.id, tag: lost.tag }], streams: [], aside };
+    const commit = { entries: [{ id: lost.id, tag: lost.tag }], shares: [], aside };
     expect(await open.store.commitFold(open.partition, commit)).toBe('applied');
   });
 });
@@ -188,17 +189,17 @@ describe('what Redis frees by itself', () => {
     const open = openOn(connection);
     const { store, partition } = open;
     const bucket = await currentMinute(open);
-    const listedUntilMs = (await open.nowMs()) + HOUR_MS;
-    await foldInto(open, { stream: 'a', parts: [partOf({ bucket })], listedUntilMs });
-    await foldInto(open, { stream: 'a', listedUntilMs: listedUntilMs - 1_000 });
-    const summary = await summaryOf(open, { bucket, expiresAtMs: listedUntilMs + 7 });
-    const commit = { stream: 'a', summaries: [summary], remainingParts: 1, compactAtMs: 1 };
+    const keptUntilMs = (await open.nowMs()) + HOUR_MS;
+    await foldInto(open, { share: 'a', parts: [partOf({ bucket })], keptUntilMs });
+    await foldInto(open, { share: 'a', keptUntilMs: keptUntilMs - 1_000 });
+    const summary = await summaryOf(open, { bucket, expiresAtMs: keptUntilMs + 7 });
+    const commit = { share: 'a', summaries: [summary], remainingParts: 1, compactAtMs: 1 };
     await store.commitCompaction(partition, compactionOf(commit));
     const keys = keysOf(open);
     const { record, open: openKey, parts } = keys.stream('a');
     const expiries = [record, keys.summary('a', bucket), openKey, parts, keys.log];
     expect(await Promise.all(expiries.map((key) => server.cli('PEXPIRETIME', key)))).toEqual([
-      ...[`${listedUntilMs}`, `${listedUntilMs + 7}`, '-1', '-1', '-1'],
+      ...[`${keptUntilMs}`, `${keptUntilMs + 7}`, '-1', '-1', '-1'],
     ]);
   });
 
@@ -208,7 +209,7 @@ describe('what Redis frees by itself', () => {
     const first = await summaryOf(open, { bucket });
     const second = await summaryOf(open, { bucket, expectedTag: first.tag, expiresAtMs: 4e12 });
     for (const summaries of [[first], [second]]) {
-      const commit = compactionOf({ stream: 'a', summaries });
+      const commit = compactionOf({ share: 'a', summaries });
       expect(await open.store.commitCompaction(open.partition, commit)).toBe('applied');
     }
     const key = keysOf(open).summary('a', bucket);
@@ -218,7 +219,7 @@ describe('what Redis frees by itself', () => {
   test('the record of a deletion outlives every summary', async () => {
     const open = openOn(connection, { longestRetentionMs: 32 * 24 * HOUR_MS });
     const beforeMs = await open.nowMs();
-    await open.store.deleteStream(open.partition, 'a', newTag());
+    await open.store.deleteShare(open.partition, 'a', newTag());
     const expiry = Number(await server.cli('PEXPIRETIME', keysOf(open).stream('a').record));
     const nextHour = bucketOf('hour', beforeMs + HOUR_MS);
     const retention = { minute: HOUR_MS, hour: 32 * 24 * HOUR_MS };
@@ -248,11 +249,11 @@ describe('what Redis frees by itself', () => {
       await summaryOf(open, { bucket: minute }),
       await summaryOf(open, { bucket: hour }),
     ];
-    await store.commitCompaction(partition, compactionOf({ stream: 'a', summaries: old }));
+    await store.commitCompaction(partition, compactionOf({ share: 'a', summaries: old }));
     const next = newTag();
-    await store.deleteStream(partition, 'a', next);
+    await store.deleteShare(partition, 'a', next);
     const fresh = await summaryOf(open, { bucket: hour });
-    const commit = compactionOf({ stream: 'a', generation: next, summaries: [fresh] });
+    const commit = compactionOf({ share: 'a', generation: next, summaries: [fresh] });
     await store.commitCompaction(partition, commit);
     const keys = [minute, hour].map((bucket) => keysOf(open).summary('a', bucket));
     const exist = (): Promise<string[]> =>
@@ -266,15 +267,15 @@ describe('what Redis frees by itself', () => {
     const open = openOn(connection, { maxBacklogBytes: 10 });
     const { store, partition } = open;
     const keys = keysOf(open);
-    await foldInto(open, { stream: 'a' });
+    await foldInto(open, { share: 'a' });
     await server.cli('DEL', keys.stream('a').record);
-    expect(await store.listStreams(partition, null, 10)).toEqual([]);
+    expect(await store.listShares(partition, null, 10)).toEqual([]);
     expect(await server.cli('ZCARD', keys.streams)).toBe('0');
     const aside = [{ reason: 'damaged', blob: new Uint8Array(9) }];
-    await store.commitFold(partition, { entries: [], streams: [], aside });
+    await store.commitFold(partition, { entries: [], shares: [], aside });
     await server.cli('DEL', keys.damaged);
     expect((await store.readStats(partition)).waitingBytes).toBe(0);
-    await store.commitFold(partition, { entries: [], streams: [], aside });
+    await store.commitFold(partition, { entries: [], shares: [], aside });
     expect((await store.readStats(partition)).waitingBytes).toBe(9);
     const reason = await server.cli('XRANGE', keys.damaged, '-', '+');
     expect(reason).toContain('damaged');
@@ -310,7 +311,7 @@ describe('the cost in commands', () => {
     const buckets = Array.from({ length: 60 }, (_, i) =>
       bucketOf('minute', start.startMs - i * MINUTE_MS),
     );
-    await open.store.readIndex(open.partition, 'a', buckets);
+    await readShareIndex(open.store, open.partition, 'a', buckets);
     const sent = await sentCommands();
     expect(sent['evalsha']).toBe(1);
     expect(sent).not.toHaveProperty('mget');
@@ -323,14 +324,14 @@ describe('the cost in commands', () => {
     const summaries = await Promise.all(
       Array.from({ length: 60 }, (_, i) => {
         const bucket = bucketOf('minute', start.startMs - i * MINUTE_MS);
-        return summaryOf(open, { bucket, blob: new Uint8Array(100_000) });
+        return summaryOf(open, { bucket, counts: new Uint8Array(100_000) });
       }),
     );
     const { store, partition } = open;
-    await store.commitCompaction(partition, compactionOf({ stream: 'a', summaries }));
+    await store.commitCompaction(partition, compactionOf({ share: 'a', summaries }));
     await server.cli('CONFIG', 'RESETSTAT');
     const buckets = summaries.map(({ bucket }) => bucket);
-    expect(await store.readSummaries(partition, 'a', buckets)).not.toContain(null);
+    expect(await store.readSummaries(partition, 'a', buckets, 'counts')).not.toContain(null);
     expect(await sentCommands()).toEqual({ mget: 2 });
   });
 });
@@ -342,7 +343,7 @@ test('scripts that the server has forgotten are sent again', async () => {
   const outcomes = await open.store.append(open.partition, [requestOf({ id: 'a1' })]);
   expect(outcomes).toEqual([{ kind: 'applied' }]);
   await server.cli('SCRIPT', 'FLUSH');
-  await foldInto(open, { stream: 'a', parts: [partOf({ bucket: await currentMinute(open) })] });
+  await foldInto(open, { share: 'a', parts: [partOf({ bucket: await currentMinute(open) })] });
   expect(await openPartTags(open, 'a')).toHaveLength(1);
 });
 
@@ -356,12 +357,12 @@ test('with its memory full, Redis refuses appends but lets folds free what waits
     await full.cli('CONFIG', 'SET', 'maxmemory', '1mb');
     const append = open.store.append(open.partition, [requestOf({ id: 'a1' })]);
     await expect(append).rejects.toThrow(StoreUnavailableError);
-    const fold = await streamFoldOf(open, {
-      stream: 'a',
+    const fold = await shareFoldOf(open, {
+      share: 'a',
       parts: [partOf({ bucket: await currentMinute(open), blob: bytesOf('small') })],
     });
     const entries = [{ id: entry.id, tag: entry.tag }];
-    const commit = { entries, streams: [fold], aside: [] };
+    const commit = { entries, shares: [fold], aside: [] };
     expect(await open.store.commitFold(open.partition, commit)).toBe('applied');
     expect(await openPartTags(open, 'a')).toHaveLength(1);
   } finally {

@@ -2,9 +2,9 @@
 --[[ commit-compaction.lua
   Purpose   Puts summaries in the place of the open parts (and summaries) they were made of, or
             does nothing.
-  KEYS      1 the stream's record  2 its open parts  3 their blobs  4 due  5 state  6 damaged
-            7 fence  8.. the summaries to be replaced
-  ARGV      1 '1': write the fence key, else '0'   2 name of the stream   3 its generation
+  KEYS      1 the share's record  2 its open parts  3 their blobs  4 due  5 state  6 damaged
+            7 fence  8.. two for each summary to be replaced: its counts, its viewers
+  ARGV      1 '1': write the fence key, else '0'   2 key of the share   3 its generation
             4 number of parts that remain if nobody adds one
             5 time of the next visit in epoch ms, '' for none
             6 number of parts to remove   7 number of lost parts among them
@@ -12,11 +12,11 @@
             one for each part to remove: tag; the lost ones, whose blobs must be missing, come last
             three for each part to add: tag, index line, blob
             two for each aside: reason, blob
-            three for each summary, in the order of KEYS: the tag it must have now ('' if there
-            must be none, 'broken' if it must be unreadable), its new value, time of its expiry in
-            epoch ms
+            four for each summary, in the order of KEYS: the tag it must have now ('' if there
+            must be none, 'broken' if it must be unreadable), its new counts, its new viewers (''
+            for none), time of its expiry in epoch ms
   Returns   0 applied | -1 conflict: a part has gone or is not lost, a summary was replaced, or
-            the stream has another generation or keys that hold no hashes
+            the share has another generation or keys that hold no hashes
   Atomic    because every part enters every level exactly once.
   Bound     the caller bounds parts and summaries. It frees more than it takes, so it may run when
             the memory is full.
@@ -33,6 +33,7 @@ local lost_count = tonumber(ARGV[7])
 local add_count = tonumber(ARGV[8])
 local aside_count = tonumber(ARGV[9])
 local FIRST_SUMMARY_KEY, FIRST_LIST = 8, 10
+local SUMMARY_KEYS, SUMMARY_ARGS = 2, 4
 local TAG_LENGTH, HEAD_LENGTH = 16, 32
 local APPLIED, CONFLICT = 0, -1
 local first_add = FIRST_LIST + remove_count
@@ -79,15 +80,23 @@ for i = first_lost, first_add - 1 do
     return CONFLICT
   end
 end
-for i = FIRST_SUMMARY_KEY, #KEYS do
-  if tag_of_summary(KEYS[i]) ~= ARGV[first_summary + (i - FIRST_SUMMARY_KEY) * 3] then
+local arg = first_summary
+for i = FIRST_SUMMARY_KEY, #KEYS, SUMMARY_KEYS do
+  if tag_of_summary(KEYS[i]) ~= ARGV[arg] then
     return CONFLICT
   end
+  arg = arg + SUMMARY_ARGS
 end
 
-for i = FIRST_SUMMARY_KEY, #KEYS do
-  local arg = first_summary + (i - FIRST_SUMMARY_KEY) * 3
-  redis.call('SET', KEYS[i], ARGV[arg + 1], 'PXAT', ARGV[arg + 2])
+arg = first_summary
+for i = FIRST_SUMMARY_KEY, #KEYS, SUMMARY_KEYS do
+  redis.call('SET', KEYS[i], ARGV[arg + 1], 'PXAT', ARGV[arg + 3])
+  if ARGV[arg + 2] == '' then
+    redis.call('UNLINK', KEYS[i + 1])
+  else
+    redis.call('SET', KEYS[i + 1], ARGV[arg + 2], 'PXAT', ARGV[arg + 3])
+  end
+  arg = arg + SUMMARY_ARGS
 end
 for i = first_add, first_aside - 1, 3 do
   redis.call('HSET', PARTS, ARGV[i], ARGV[i + 2])

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
 --[[ drop-stale-summaries.lua
-  Purpose   Frees summaries that belong to an earlier generation of their stream.
-  KEYS      1 the stream's record  2.. summaries
+  Purpose   Frees summaries that belong to an earlier generation of their share.
+  KEYS      1 the share's record  2.. columns of summaries
   ARGV      none
   Returns   how many were freed
   Atomic    because a summary of the current generation may take the key at any moment.
-  Bound     the summaries named; 32 bytes are read of each.
+  Bound     the columns named; 32 bytes are read of each.
 ]]
 local RECORD = KEYS[1]
 local FIRST_SUMMARY_KEY = 2
