@@ -38,6 +38,7 @@ Reads a file, or standard input (-), and sends its events. A name ending in .gz 
   --actor F    field or column that says who it was
                combined knows ${COMBINED_FIELDS.slice(0, 5).join(', ')},
                ${COMBINED_FIELDS.slice(5).join(', ')}; usual: path and address
+               json and ndjson take dims of the API's events, csv columns named dims.NAME
   --now        shift all times by whole hours, so that the largest lies in the last hour
                (a file only, since it is read twice)
   --rate N     at most N events a second

@@ -13,12 +13,14 @@ import { importCommand } from './import-command.ts';
 import { serveCommand } from './serve-command.ts';
 import { printable } from './terminal.ts';
 import { topCommand } from './top-command.ts';
+import { trendingCommand } from './trending-command.ts';
 import { CommandError, UsageError } from './usage.ts';
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['serve', serveCommand],
   ['import', importCommand],
   ['top', topCommand],
+  ['trending', trendingCommand],
   ['demo', demoCommand],
 ]);
 

@@ -1,53 +1,106 @@
-import { type Clock, systemClock } from '../lib/clock.ts';
 import { cryptoTags } from '../lib/random-tag.ts';
-import { type ClientCode, TallyError } from './tally-error.ts';
+import {
+  type Call,
+  invalidArgument,
+  type RequestOptions,
+  Transport,
+  type TransportOptions,
+} from './transport.ts';
 import type {
   DistinctAnswer,
+  DistinctByAnswer,
   ItemCountsAnswer,
+  ItemDistinctAnswer,
+  ItemList,
+  ModerationAudit,
+  ModerationChange,
+  ModerationLists,
+  ModerationQueueAnswer,
+  ModerationSizes,
+  QueryResult,
+  RankedBy,
   SendAnswer,
   SeriesAnswer,
+  SetAnswer,
+  SetOperation,
   StreamInfo,
   StreamList,
+  StreamSettingsInput,
   TallyEvent,
   TopAnswer,
+  TrendingAnswer,
 } from './types.ts';
 
-const DEFAULT_TIMEOUT_MS = 30_000;
-const DEFAULT_ATTEMPTS = 6;
-const FIRST_WAIT_MS = 250;
-const MAX_WAIT_MS = 10_000;
-/** A server may ask for a longer pause than the client would choose, but not for any. */
-const MAX_RETRY_AFTER_SECONDS = 60;
-/** "Not now": the same request may succeed later. 502 and 504 come from proxies in between. */
-const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+export type { RequestOptions } from './transport.ts';
 
-export interface TallyClientOptions {
-  /** Where the server is, e.g. `http://127.0.0.1:8080`; a path in it is kept as a prefix. */
-  readonly url: string;
-  readonly fetch?: typeof fetch;
-  /** For one attempt, the whole answer included. */
-  readonly timeoutMs?: number;
-  /** Requests in all, the first one included; 1 switches retries off. */
-  readonly attempts?: number;
-  readonly clock?: Clock;
+export interface TallyClientOptions extends TransportOptions {
   /** Makes the Idempotency-Key of a send that names none. */
   readonly newKey?: () => string;
 }
 
-export interface RequestOptions {
-  readonly signal?: AbortSignal;
-  /** Overrides the client's own number for this call. */
-  readonly attempts?: number;
-}
-
-export interface WindowQuery extends RequestOptions {
-  /** `default` when left out. */
-  readonly stream?: string;
-  /** `90m`, `24h`, `31d`; the server's default is `1h`. */
+/** Which window: `window` and `until`, or `from` and `to`, or `period`; without any the last hour. */
+export interface WindowChoice {
+  /** `90m`, `24h`, `400d`. */
   readonly window?: string;
   /** End of the window in the past: epoch ms or ISO 8601. */
   readonly until?: string | number;
+  readonly from?: string | number;
+  readonly to?: string | number;
+  /** `today`, `last_week`, `2026-11`, `2026-11-30`, `2026-W48`, ... */
+  readonly period?: string;
+  /** IANA name of the zone by whose clock days begin; UTC when left out. */
+  readonly tz?: string;
+  /** Adds what was read for the answer. */
+  readonly explain?: boolean;
 }
+
+/** Part of every question about one stream. */
+export interface StreamQuestion extends WindowChoice {
+  /** `default` when left out. */
+  readonly stream?: string;
+  /** Only events with this value of a dimension: `country:IN`. */
+  readonly where?: string;
+}
+
+export interface TopQuestion extends StreamQuestion {
+  readonly k?: number;
+  /** Rows left out before the first. */
+  readonly offset?: number;
+  readonly by?: RankedBy;
+  /** Half-life, `30m`: what is hot now. */
+  readonly decay?: string;
+  readonly movement?: boolean;
+}
+
+export interface TrendingQuestion extends StreamQuestion {
+  readonly k?: number;
+  readonly by?: RankedBy;
+  /** Earlier days that say what is usual. */
+  readonly baseline?: number;
+  readonly minSupport?: number;
+  readonly movement?: boolean;
+}
+
+export interface SeriesQuestion extends StreamQuestion {
+  /** `15m`, `1h`, `1d`, `1w`, `1mo`. */
+  readonly step?: string;
+  /** Left out: the whole stream, with distinct actors. */
+  readonly item?: string;
+}
+
+/** One of several questions that are answered together. */
+export type Question =
+  | ({ readonly type: 'top' } & TopQuestion)
+  | ({ readonly type: 'trending' } & TrendingQuestion)
+  | ({ readonly type: 'distinct'; readonly item?: string; readonly by?: string } & StreamQuestion)
+  | ({ readonly type: 'items'; readonly items: readonly string[] } & StreamQuestion)
+  | ({ readonly type: 'series' } & SeriesQuestion);
+
+type ResultsOf<Questions extends readonly Question[]> = {
+  readonly [Index in keyof Questions]: Extract<QueryResult, { type: Questions[Index]['type'] }>;
+};
+
+export interface WindowQuery extends StreamQuestion, RequestOptions {}
 
 export interface SendOptions extends RequestOptions {
   readonly idempotencyKey?: string;
@@ -55,40 +108,30 @@ export interface SendOptions extends RequestOptions {
   readonly strict?: boolean;
 }
 
-interface Call extends RequestOptions {
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  readonly path: string;
-  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
-  readonly body?: string;
-  readonly idempotencyKey?: string;
+/** Who makes a change of the moderation, and why. */
+export interface Moderator extends RequestOptions {
+  readonly by: string;
+  readonly reason?: string;
 }
 
 /**
- * The HTTP API as methods. Reads and sends are repeated a bounded number of times when the server
- * says "not now" (503, 429), a proxy lost it (502, 504), it cannot be reached, or it does not
- * answer in time; a send keeps its Idempotency-Key over all attempts, so it is counted once.
- * Methods reject with TallyError, or with the signal's reason after an abort.
+ * The HTTP API as methods. Requests are repeated a bounded number of times when the server says
+ * "not now" (503, 429), a proxy lost it (502, 504), it cannot be reached, or it does not answer in
+ * time; a send keeps its Idempotency-Key over all attempts, so it is counted once. Methods reject
+ * with TallyError, or with the signal's reason after an abort.
  */
 export class TallyClient {
-  readonly #baseUrl: string;
-  readonly #fetch: typeof fetch;
-  readonly #timeoutMs: number;
-  readonly #attempts: number;
-  readonly #clock: Clock;
+  readonly #transport: Transport;
   readonly #newKey: () => string;
 
   constructor(options: TallyClientOptions) {
-    this.#baseUrl = baseUrlOf(options.url);
-    this.#fetch = options.fetch ?? fetch;
-    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    this.#attempts = options.attempts ?? DEFAULT_ATTEMPTS;
-    this.#clock = options.clock ?? systemClock;
+    this.#transport = new Transport(options);
     this.#newKey = options.newKey ?? (() => cryptoTags() + cryptoTags());
   }
 
   /** Resolves once the server has acknowledged the batch (202). */
   sendEvents(events: readonly TallyEvent[], options: SendOptions = {}): Promise<SendAnswer> {
-    return this.#call({
+    return this.#transport.call({
       ...requestOptionsOf(options),
       method: 'POST',
       path: '/v1/events',
@@ -98,18 +141,47 @@ export class TallyClient {
     });
   }
 
-  top(query: WindowQuery & { readonly k?: number } = {}): Promise<TopAnswer> {
-    const { k } = query;
-    return this.#read(query, '/top', { k });
+  top(query: TopQuestion & RequestOptions = {}): Promise<TopAnswer> {
+    const { k, offset, by, decay, movement } = query;
+    return this.#read(query, '/top', { k, offset, by, decay, movement });
+  }
+
+  trending(query: TrendingQuestion & RequestOptions = {}): Promise<TrendingAnswer> {
+    const { k, by, baseline, minSupport, movement } = query;
+    return this.#read(query, '/trending', { k, by, baseline, minSupport, movement });
   }
 
   distinct(query: WindowQuery = {}): Promise<DistinctAnswer> {
     return this.#read(query, '/distinct', {});
   }
 
+  /** Also for each value of a dimension. */
+  distinctBy(dimension: string, query: Omit<WindowQuery, 'where'> = {}): Promise<DistinctByAnswer> {
+    return this.#read(query, '/distinct', { by: dimension });
+  }
+
+  /** How many different actors one item had. */
+  itemDistinct(item: string, query: WindowQuery = {}): Promise<ItemDistinctAnswer> {
+    return this.#read(query, `/items/${pathElement(item)}/distinct`, {});
+  }
+
+  /** Different actors of several streams together: up to 8 for a union, else exactly 2. */
+  distinctTogether(
+    streams: readonly string[],
+    op: SetOperation,
+    query: Omit<WindowQuery, 'stream'> = {},
+  ): Promise<SetAnswer> {
+    return this.#transport.call({
+      ...requestOptionsOf(query),
+      method: 'GET',
+      path: '/v1/distinct',
+      query: { streams: streams.map(listElement).join(','), op, ...windowParameters(query) },
+    });
+  }
+
   /** Up to 500 items; the answer keeps their order. */
   itemCounts(items: readonly string[], query: WindowQuery = {}): Promise<ItemCountsAnswer> {
-    return this.#call({
+    return this.#transport.call({
       ...requestOptionsOf(query),
       method: 'POST',
       path: `${streamPath(query.stream)}/items/counts`,
@@ -119,19 +191,30 @@ export class TallyClient {
   }
 
   /** Of one item, or of the whole stream (with distinct actors) when `item` is left out. */
-  series(
-    query: WindowQuery & { readonly step?: string; readonly item?: string } = {},
-  ): Promise<SeriesAnswer> {
+  series(query: SeriesQuestion & RequestOptions = {}): Promise<SeriesAnswer> {
     const { item, step } = query;
     const place = item === undefined ? '/series' : `/items/${pathElement(item)}/series`;
     return this.#read(query, place, { step });
+  }
+
+  /** Up to 20 questions; those about one stream are answered as of one moment. */
+  query<const Questions extends readonly Question[]>(
+    queries: Questions,
+    options: RequestOptions = {},
+  ): Promise<{ readonly results: ResultsOf<Questions> }> {
+    return this.#transport.call({
+      ...requestOptionsOf(options),
+      method: 'POST',
+      path: '/v1/query',
+      body: JSON.stringify({ queries }),
+    });
   }
 
   streams(
     query: RequestOptions & { readonly after?: string; readonly limit?: number } = {},
   ): Promise<StreamList> {
     const { after, limit } = query;
-    return this.#call({
+    return this.#transport.call({
       ...requestOptionsOf(query),
       method: 'GET',
       path: '/v1/streams',
@@ -140,12 +223,21 @@ export class TallyClient {
   }
 
   stream(name: string, options: RequestOptions = {}): Promise<StreamInfo> {
-    return this.#call({ ...requestOptionsOf(options), method: 'GET', path: streamPath(name) });
+    return this.#get(streamPath(name), options);
+  }
+
+  /** Replaces all settings: what is left out takes the server's default. */
+  putStream(
+    name: string,
+    settings: StreamSettingsInput,
+    options: RequestOptions = {},
+  ): Promise<StreamInfo> {
+    return this.#write('PUT', streamPath(name), settings, options);
   }
 
   /** Never repeated on its own: a second DELETE would also take what came in between. */
   async deleteStream(name: string, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
-    await this.#call({
+    await this.#transport.call({
       ...requestOptionsOf(options),
       method: 'DELETE',
       path: streamPath(name),
@@ -153,67 +245,70 @@ export class TallyClient {
     });
   }
 
+  moderation(stream: string, options: RequestOptions = {}): Promise<ModerationLists> {
+    return this.#get(`${streamPath(stream)}/moderation`, options);
+  }
+
+  /** Replaces both lists; one that is left out is empty afterwards. */
+  putModeration(
+    stream: string,
+    lists: { readonly blocked?: Partial<ItemList>; readonly allowed?: Partial<ItemList> },
+    moderator: Moderator,
+  ): Promise<ModerationSizes> {
+    const { by, reason } = moderator;
+    const { blocked, allowed } = lists;
+    const body = { by, reason, blocked, allowed };
+    return this.#write('PUT', `${streamPath(stream)}/moderation`, body, moderator);
+  }
+
+  /** All of the changes, in their order, or none. */
+  changeModeration(
+    stream: string,
+    changes: readonly ModerationChange[],
+    moderator: Moderator,
+  ): Promise<ModerationSizes> {
+    const { by, reason } = moderator;
+    const body = { by, reason, changes };
+    return this.#write('POST', `${streamPath(stream)}/moderation/changes`, body, moderator);
+  }
+
+  /** The last changes, newest first. */
+  moderationAudit(
+    stream: string,
+    query: RequestOptions & { readonly limit?: number } = {},
+  ): Promise<ModerationAudit> {
+    return this.#get(`${streamPath(stream)}/moderation/audit`, query, { limit: query.limit });
+  }
+
+  /** What would be on top but waits for a decision; only in mode `review`. */
+  moderationQueue(
+    query: WindowQuery & { readonly k?: number } = {},
+  ): Promise<ModerationQueueAnswer> {
+    return this.#read(query, '/moderation/queue', { k: query.k });
+  }
+
   #read<Answer>(query: WindowQuery, place: string, more: Call['query']): Promise<Answer> {
-    return this.#call({
-      ...requestOptionsOf(query),
-      method: 'GET',
-      path: streamPath(query.stream) + place,
-      query: { ...windowParameters(query), ...more },
+    const parameters = { ...windowParameters(query), ...more };
+    return this.#get(streamPath(query.stream) + place, query, parameters);
+  }
+
+  #get<Answer>(path: string, options: RequestOptions, query: Call['query'] = {}): Promise<Answer> {
+    return this.#transport.call({ ...requestOptionsOf(options), method: 'GET', path, query });
+  }
+
+  #write<Answer>(
+    method: 'PUT' | 'POST',
+    path: string,
+    body: object,
+    options: RequestOptions,
+  ): Promise<Answer> {
+    return this.#transport.call({
+      ...requestOptionsOf(options),
+      method,
+      path,
+      body: JSON.stringify(body),
     });
   }
-
-  async #call<Answer>(call: Call): Promise<Answer> {
-    const attempts = call.attempts ?? this.#attempts;
-    for (let attempt = 1; ; attempt += 1) {
-      call.signal?.throwIfAborted();
-      try {
-        return (await this.#attempt(call)) as Answer;
-      } catch (error) {
-        if (attempt >= attempts || !(error instanceof TallyError) || !isRetryable(error)) {
-          throw error;
-        }
-        await this.#clock.sleep(waitMsAfter(attempt, error.retryAfterSeconds), call.signal);
-      }
-    }
-  }
-
-  async #attempt(call: Call): Promise<unknown> {
-    const aborter = new AbortController();
-    const finished = new AbortController();
-    const passOn = (): void => aborter.abort();
-    call.signal?.addEventListener('abort', passOn);
-    let timedOut = false;
-    void this.#clock.sleep(this.#timeoutMs, finished.signal).then(() => {
-      timedOut = !finished.signal.aborted;
-      aborter.abort();
-    });
-    try {
-      const response = await this.#fetch(this.#baseUrl + call.path + searchOf(call.query), {
-        method: call.method,
-        headers: headersOf(call),
-        signal: aborter.signal,
-        ...(call.body === undefined ? {} : { body: call.body }),
-      });
-      return answerOf(response, await response.text());
-    } catch (error) {
-      if (error instanceof TallyError) throw error;
-      call.signal?.throwIfAborted();
-      throw timedOut
-        ? noAnswer('timeout', `no answer within ${this.#timeoutMs / 1000} s`, error)
-        : noAnswer('unreachable', `${this.#baseUrl} cannot be reached (${reasonOf(error)})`, error);
-    } finally {
-      finished.abort();
-      call.signal?.removeEventListener('abort', passOn);
-    }
-  }
-}
-
-function baseUrlOf(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw invalidArgument(`${JSON.stringify(text)} is not an http or https URL`);
-  }
-  return url.origin + url.pathname.replace(/\/+$/, '');
 }
 
 function streamPath(stream = 'default'): string {
@@ -232,8 +327,14 @@ function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text);
 }
 
-function windowParameters(query: WindowQuery): NonNullable<Call['query']> {
-  return { window: query.window, until: query.until };
+/** Comma and percent are encoded once more than the rest of the query. */
+function listElement(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll(',', '%2C');
+}
+
+function windowParameters(query: Omit<StreamQuestion, 'stream'>): NonNullable<Call['query']> {
+  const { window, until, from, to, period, tz, where, explain } = query;
+  return { window, until, from, to, period, tz, where, explain };
 }
 
 function requestOptionsOf(options: RequestOptions): RequestOptions {
@@ -242,89 +343,4 @@ function requestOptionsOf(options: RequestOptions): RequestOptions {
     ...(signal === undefined ? {} : { signal }),
     ...(attempts === undefined ? {} : { attempts }),
   };
-}
-
-function searchOf(query: Call['query'] = {}): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) parameters.set(name, String(value));
-  }
-  return parameters.size === 0 ? '' : `?${parameters.toString()}`;
-}
-
-function headersOf(call: Call): Record<string, string> {
-  return {
-    accept: 'application/json',
-    ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
-    ...(call.idempotencyKey === undefined ? {} : { 'idempotency-key': call.idempotencyKey }),
-  };
-}
-
-function isRetryable(error: TallyError): boolean {
-  const hadNoAnswer = error.code === 'unreachable' || error.code === 'timeout';
-  return hadNoAnswer || RETRYABLE_STATUSES.has(error.status);
-}
-
-function waitMsAfter(attempt: number, retryAfterSeconds: number | null): number {
-  const ownWaitMs = Math.min(FIRST_WAIT_MS * 2 ** (attempt - 1), MAX_WAIT_MS);
-  const askedForMs = Math.min(retryAfterSeconds ?? 0, MAX_RETRY_AFTER_SECONDS) * 1000;
-  return Math.max(ownWaitMs, askedForMs);
-}
-
-function answerOf(response: Response, text: string): unknown {
-  if (response.status === 204) return null;
-  const json = parseObject(text);
-  if (response.ok && json !== null) return json;
-  const code = json?.['code'];
-  if (response.ok || typeof code !== 'string') {
-    throw new TallyError({
-      status: response.status,
-      code: 'unexpected_answer',
-      detail: `${response.url} answered ${response.status}, and not as a Tally server does`,
-      retryAfterSeconds: retryAfterOf(response),
-    });
-  }
-  throw new TallyError({
-    status: response.status,
-    code,
-    detail: textOr(json?.['detail'], code),
-    retryAfterSeconds: retryAfterOf(response),
-    parameter: textOr(json?.['parameter'], null),
-    requestId: textOr(json?.['instance'], null),
-  });
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
-  } catch {
-    return null;
-  }
-}
-
-function textOr<Other>(value: unknown, other: Other): string | Other {
-  return typeof value === 'string' ? value : other;
-}
-
-/** Only the form in seconds: Tally never sends a date. */
-function retryAfterOf(response: Response): number | null {
-  const text = response.headers.get('retry-after');
-  return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null;
-}
-
-/** fetch hides the reason (ECONNREFUSED, ENOTFOUND, ...) in the cause of a TypeError. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'network error';
-  const cause: unknown = error.cause;
-  if (typeof cause === 'object' && cause !== null && 'code' in cause) return String(cause.code);
-  return error.message;
-}
-
-function noAnswer(code: ClientCode, detail: string, cause: unknown): TallyError {
-  return new TallyError({ status: 0, code, detail, cause });
-}
-
-function invalidArgument(detail: string): TallyError {
-  return new TallyError({ status: 0, code: 'invalid_argument', detail });
 }

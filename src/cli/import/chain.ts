@@ -121,12 +121,13 @@ export function bodyEvents(
   events: readonly ImportEvent[],
   shiftMs: number,
 ): TallyEvent[] {
-  return events.map(({ item, actor, count, atMs }) => ({
+  return events.map(({ item, actor, count, atMs, dims }) => ({
     item,
     stream,
     ...(actor === undefined ? {} : { actor }),
     ...(count === undefined ? {} : { count }),
     ...(atMs === undefined ? {} : { at: atMs + shiftMs }),
+    ...(dims === undefined ? {} : { dims }),
   }));
 }
 
@@ -146,6 +147,7 @@ function largestPowerOfTwo(count: number): number {
   return 2 ** Math.floor(Math.log2(count));
 }
 
-function chainLine({ item, actor, count, atMs }: ImportEvent): string {
-  return `${JSON.stringify([item, actor, count, atMs])}\n`;
+function chainLine({ item, actor, count, atMs, dims }: ImportEvent): string {
+  const fields = [item, actor, count, atMs];
+  return `${JSON.stringify(dims === undefined ? fields : [...fields, dims])}\n`;
 }

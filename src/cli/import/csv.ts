@@ -13,6 +13,8 @@ import {
 } from './parsed-line.ts';
 import { parseTimeText } from './time-text.ts';
 
+/** A column with the values of a dimension. */
+const DIMENSION_COLUMN = /^dims\.(.+)$/s;
 const WHOLE_NUMBER = /^\d{1,7}$/;
 
 /**
@@ -56,6 +58,7 @@ interface Columns {
   readonly stream: number;
   readonly weight: number;
   readonly at: number;
+  readonly dims: readonly { readonly name: string; readonly index: number }[];
 }
 
 /** A header row names the columns; a quoted field may contain line ends. */
@@ -148,6 +151,10 @@ function columnsOf(header: readonly string[], fields: FieldChoice): Columns {
     stream: indexOf('stream', false),
     weight: indexOf('count', false),
     at: indexOf('at', false),
+    dims: header.flatMap((column) => {
+      const name = DIMENSION_COLUMN.exec(column)?.[1];
+      return name === undefined ? [] : [{ name, index: indexOf(column, true) }];
+    }),
   };
 }
 
@@ -164,11 +171,16 @@ function eventOfCells(cells: readonly string[], columns: Columns): ImportEvent |
   if (weight !== undefined && !WHOLE_NUMBER.test(weight)) return 'count is not a whole number';
   const atMs = at === undefined ? undefined : parseTimeText(at);
   if (atMs === null) return 'at is neither epoch ms nor ISO 8601 with an offset';
+  const dims = columns.dims.flatMap(({ name, index }) => {
+    const value = cell(index);
+    return value === undefined ? [] : [[name, value] as const];
+  });
   return {
     item: cells[columns.item] ?? '',
     ...(stream === undefined ? {} : { stream }),
     ...(actor === undefined ? {} : { actor }),
     ...(weight === undefined ? {} : { count: Number(weight) }),
     ...(atMs === undefined ? {} : { atMs }),
+    ...(dims.length === 0 ? {} : { dims: Object.fromEntries(dims) }),
   };
 }

@@ -1,7 +1,14 @@
 import type { FieldChoice, ImportEvent } from './parsed-line.ts';
 import { parseIsoTime } from './time-text.ts';
 
-const EVENT_FIELDS: ReadonlySet<string> = new Set(['item', 'stream', 'actor', 'count', 'at']);
+const EVENT_FIELDS: ReadonlySet<string> = new Set([
+  'item',
+  'stream',
+  'actor',
+  'count',
+  'at',
+  'dims',
+]);
 
 /** An event from the text of one JSON object, or what is wrong with it. */
 export function parseJsonLine(text: string, fields: FieldChoice): ImportEvent | string {
@@ -15,7 +22,7 @@ export function parseJsonLine(text: string, fields: FieldChoice): ImportEvent | 
 }
 
 /**
- * The events of the API: item, stream, actor, count, at, and nothing else. With `--item` or
+ * The events of the API: item, stream, actor, count, at, dims, and nothing else. With `--item` or
  * `--actor` the objects are somebody else's records: those fields are taken, the API's other
  * fields where they are there, and the rest is left alone.
  */
@@ -40,12 +47,15 @@ export function eventOfJson(value: unknown, fields: FieldChoice): ImportEvent | 
   if (count !== undefined && typeof count !== 'number') return 'count is not a number';
   const atMs = isGiven(record, 'at') ? timeOf(record['at']) : undefined;
   if (atMs === null) return 'at is neither epoch ms nor ISO 8601 with an offset';
+  const dims = isGiven(record, 'dims') ? record['dims'] : undefined;
+  if (dims !== undefined && !isTexts(dims)) return 'dims is not an object of texts';
   return {
     item,
     ...(stream === undefined ? {} : { stream }),
     ...(actor === undefined ? {} : { actor }),
     ...(count === undefined ? {} : { count }),
     ...(atMs === undefined ? {} : { atMs }),
+    ...(dims === undefined ? {} : { dims }),
   };
 }
 
@@ -64,6 +74,11 @@ function textField(
   const value = Object.hasOwn(record, name) ? record[name] : undefined;
   if (typeof value === 'string') return value;
   return isChosen && typeof value === 'number' ? String(value) : undefined;
+}
+
+function isTexts(value: unknown): value is Readonly<Record<string, string>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((text) => typeof text === 'string');
 }
 
 function isGiven(record: Readonly<Record<string, unknown>>, name: string): boolean {

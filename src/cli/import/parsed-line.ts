@@ -7,6 +7,8 @@ export interface ImportEvent {
   readonly count?: number;
   /** Left out: the time of arrival. */
   readonly atMs?: number;
+  /** Values by dimension. */
+  readonly dims?: Readonly<Record<string, string>>;
 }
 
 export type ParsedLine = GoodLine | BadLine;
@@ -45,6 +47,9 @@ export class InputError extends Error {
 const ITEM_BYTES_MAX = 512;
 const ACTOR_BYTES_MAX = 512;
 const STREAM_BYTES_MAX = 128;
+const DIMENSION_BYTES_MAX = 64;
+const VALUE_BYTES_MAX = 128;
+const DIMENSIONS_MAX = 8;
 const COUNT_MAX = 1_000_000;
 export const LINE_BYTES_MAX = 65_536;
 export const EXCERPT_BYTES_MAX = 120;
@@ -58,7 +63,8 @@ export function problemOf(event: ImportEvent): string | null {
     (event.actor === undefined ? null : nameProblem('actor', event.actor, ACTOR_BYTES_MAX)) ??
     (event.stream === undefined ? null : streamProblem(event.stream)) ??
     (event.count === undefined ? null : countProblem(event.count)) ??
-    (event.atMs === undefined ? null : timeProblem(event.atMs))
+    (event.atMs === undefined ? null : timeProblem(event.atMs)) ??
+    (event.dims === undefined ? null : dimsProblem(event.dims))
   );
 }
 
@@ -82,4 +88,16 @@ function countProblem(count: number): string | null {
 
 function timeProblem(atMs: number): string | null {
   return Number.isSafeInteger(atMs) && atMs >= 0 ? null : 'at is not a time in epoch ms';
+}
+
+function dimsProblem(dims: NonNullable<ImportEvent['dims']>): string | null {
+  const entries = Object.entries(dims);
+  if (entries.length > DIMENSIONS_MAX) return `dims names more than ${DIMENSIONS_MAX} dimensions`;
+  for (const [name, value] of entries) {
+    const problem =
+      nameProblem('the name of a dimension', name, DIMENSION_BYTES_MAX) ??
+      nameProblem(`dims.${name}`, value, VALUE_BYTES_MAX);
+    if (problem !== null) return problem;
+  }
+  return null;
 }
