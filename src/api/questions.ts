@@ -16,12 +16,8 @@ import type {
   TopQuestion,
   TrendingQuestion,
 } from '../streams/questions/question.ts';
+import { parseStep } from '../streams/series-spans.ts';
 import { K_MAX } from '../streams/settings.ts';
-import {
-  BASELINE_DAYS_DEFAULT,
-  BASELINE_DAYS_MAX,
-  MIN_SUPPORT_DEFAULT,
-} from '../streams/trending.ts';
 import { spanOf } from '../streams/window.ts';
 import {
   type Checked,
@@ -40,15 +36,19 @@ import {
   WINDOW_PARAMETERS,
   windowOf,
   windowText,
+  ZONE_DEFAULT,
 } from './window-parameters.ts';
 
 const K_DEFAULT = 10;
+const BASELINE_DAYS_MAX = 28;
+const BASELINE_DAYS_DEFAULT = 7;
+const MIN_SUPPORT_DEFAULT = 10;
 const MIN_SUPPORT_MAX = 1_000_000_000;
 export const ITEMS_PER_CALL_MAX = 500;
 /** Up to this length a series is cut into minutes by default, beyond it into hours, then days. */
 const MINUTE_SERIES_MS = 2 * HOUR_MS;
 const HOUR_SERIES_MS = 31 * DAY_MS;
-const STEP = /^[1-9]\d{0,5}(m|h|d|w|mo)$/;
+const STEP_EXPECTED = 'expected a step such as 15m, 1h, 1d, 1w or 1mo';
 
 const SEGMENT_PARAMETERS = { ...WINDOW_PARAMETERS, ...WHERE_PARAMETER } as const;
 const k = wholeNumber(1, K_MAX, K_DEFAULT, 'How many items to list, up to `kMax` of the stream.');
@@ -106,7 +106,7 @@ export const SERIES_PARAMETERS = {
   step: textParameter(
     z
       .string()
-      .regex(STEP, 'expected a step such as 15m, 1h, 1d, 1w or 1mo')
+      .refine((text) => parseStep(text) !== null, STEP_EXPECTED)
       .optional()
       .meta({
         description:
@@ -192,7 +192,7 @@ export function trendingQuestion(
     baselineDays: baseline,
     minSupport,
     movement: isCompared,
-    zone: tz,
+    zone: tz ?? ZONE_DEFAULT,
   };
 }
 
@@ -230,7 +230,7 @@ export function itemDistinctQuestion(
   return { stream, ...segmentQuestion(asked), item };
 }
 
-/** @throws WindowError */
+/** @throws WindowError, ApiError invalid_parameter */
 export function seriesQuestion(
   stream: string,
   item: string | null,
@@ -239,11 +239,13 @@ export function seriesQuestion(
 ): SeriesQuestion {
   const question = segmentQuestion(asked, true);
   const { fromMs, toMs } = spanOf(question.window, nowMs);
+  const { step = defaultStep(toMs - fromMs) } = asked;
+  if (question.window.kind === 'trailing') checkStep(step, question.window.lengthMs);
   return {
     stream,
     ...question,
-    step: asked.step ?? defaultStep(toMs - fromMs),
-    zone: asked.tz,
+    step,
+    zone: asked.tz ?? ZONE_DEFAULT,
     ...(item === null ? {} : { item }),
   };
 }
@@ -258,6 +260,12 @@ export function queueQuestion(
 function segmentQuestion(asked: Checked<typeof SEGMENT_PARAMETERS>, usesZone = false) {
   const { where = null, explain } = asked;
   return { window: windowOf(asked, usesZone), where, explain };
+}
+
+/** The only point of a longer step would hold more than the window. */
+function checkStep(step: string, windowMs: number): void {
+  const isLonger = (parseStep(step)?.lengthMs ?? 0) > windowMs;
+  if (isLonger) throw misfit('step', 'must not be longer than the window');
 }
 
 function defaultStep(lengthMs: number): string {

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { ApiError } from '../errors.ts';
 import { utf8Length } from '../lib/utf8.ts';
+import { HOUR_MS } from '../streams/buckets.ts';
 import { VALUE_BYTES_MAX } from '../streams/limits.ts';
 import { DIMENSION_NAME } from '../streams/settings.ts';
 import type { Segment } from '../streams/shares.ts';
@@ -9,7 +10,8 @@ import { parseWindow, type WindowRequest } from '../streams/window.ts';
 import { type Checked, flag, textParameter } from './parameters.ts';
 import { isoTime, isWellFormed } from './text-schemas.ts';
 
-export const WINDOW_DEFAULT_MS = 3_600_000;
+const WINDOW_DEFAULT_MS = HOUR_MS;
+export const ZONE_DEFAULT = 'UTC';
 const WINDOW_LONGEST = '400d';
 const EPOCH_MS = /^\d{1,15}$/;
 /** What the calendar makes of it is checked there; longer texts need not get that far. */
@@ -131,7 +133,7 @@ export function windowOf(asked: WindowParameters, usesZone = false): WindowReque
   }
   if (period !== undefined) {
     refuseBeside('period', { window, until, from, to });
-    return { kind: 'period', period, zone: tz ?? 'UTC' };
+    return { kind: 'period', period, zone: tz ?? ZONE_DEFAULT };
   }
   if (from !== undefined) {
     refuseBeside('from', { window, until });

@@ -6,7 +6,7 @@ import { StoreUnavailableError } from '../../src/lib/store-errors.ts';
 import { gate } from '../support/tally.ts';
 
 const MAX_STALE_MS = 60_000;
-const query = { stream: 's', key: 'q' };
+const query = { streams: ['s'], key: 'q' };
 
 interface Bench {
   readonly clock: ManualClock;
@@ -50,7 +50,7 @@ describe('AnswerCache', () => {
     await get();
     await clock.advance(400);
     expect(await get()).toBe('{"read":1}');
-    expect(String(await cache.get({ stream: 's', key: 'other' }, read))).toBe('{"read":2}');
+    expect(String(await cache.get({ streams: ['s'], key: 'other' }, read))).toBe('{"read":2}');
     expect(results).toEqual(['miss', 'hit', 'miss']);
   });
 
@@ -68,7 +68,7 @@ describe('AnswerCache', () => {
   test('answers do not all expire together', async () => {
     const { cache, clock, read } = bench();
     const get = async (key: number) =>
-      String(await cache.get({ stream: 's', key: `${key}` }, read));
+      String(await cache.get({ streams: ['s'], key: `${key}` }, read));
     for (let key = 0; key < 50; key += 1) await get(key);
     const ages = new Set<number>();
     for (let ageMs = 0; ageMs <= 700; ageMs += 20) {
@@ -138,7 +138,7 @@ describe('AnswerCache', () => {
   test('a dropped stream is read anew, and a read from before is not kept', async () => {
     const { cache, clock, get, read } = bench();
     const { opened, open } = gate();
-    await cache.get({ stream: 'other', key: 'o' }, read);
+    await cache.get({ streams: ['other'], key: 'o' }, read);
     const before = cache.get(query, async () => {
       await opened;
       return { old: true };
@@ -151,13 +151,13 @@ describe('AnswerCache', () => {
     expect(await get()).toBe('{"read":2}');
     cache.drop('s');
     expect(await get()).toBe('{"read":3}');
-    expect(String(await cache.get({ stream: 'other', key: 'o' }, read))).toBe('{"read":1}');
+    expect(String(await cache.get({ streams: ['other'], key: 'o' }, read))).toBe('{"read":1}');
   });
 
   test('keeps no more bytes than allowed', async () => {
     const { cache } = bench({ maxBytes: 10_000 });
     for (let key = 0; key < 100; key += 1) {
-      await cache.get({ stream: 's', key: `${key}` }, async () => ({ text: 'x'.repeat(500) }));
+      await cache.get({ streams: ['s'], key: `${key}` }, async () => ({ text: 'x'.repeat(500) }));
     }
     expect(cache.bytes).toBeGreaterThan(5_000);
     expect(cache.bytes).toBeLessThanOrEqual(10_000);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import * as answers from '../../src/api/answer-schemas.ts';
+import * as streams from '../../src/api/stream-schemas.ts';
 import { startTestTally, type TestTally } from '../support/tally.ts';
 
 const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
@@ -25,8 +26,8 @@ const EXAMPLES: Readonly<Record<string, z.ZodType>> = {
   'POST /v1/streams/{stream}/items/counts': answers.itemsAnswer,
   'GET /v1/streams/{stream}/series': answers.seriesAnswer,
   'GET /v1/streams/{stream}/items/{item}/series': answers.seriesAnswer,
-  'GET /v1/streams': answers.streamList,
-  'GET /v1/streams/{stream}': answers.streamInfo,
+  'GET /v1/streams': streams.streamList,
+  'GET /v1/streams/{stream}': streams.streamInfo,
   'GET /healthz': answers.aliveAnswer,
   'GET /readyz': answers.readyAnswer,
 };

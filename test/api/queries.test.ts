@@ -4,10 +4,9 @@ import {
   itemAnswer,
   itemsAnswer,
   seriesAnswer,
-  streamInfo,
-  streamList,
   topAnswer,
 } from '../../src/api/answer-schemas.ts';
+import { streamInfo, streamList } from '../../src/api/stream-schemas.ts';
 import { StoreUnavailableError } from '../../src/lib/store-errors.ts';
 import { gate, START_MS, startTestTally, type TestTally } from '../support/tally.ts';
 import { until } from '../support/until.ts';
