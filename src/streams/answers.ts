@@ -33,7 +33,7 @@ export interface WindowFacts extends SpanFacts {
 
 /** How an answer came about. Questions that were answered together share what was read. */
 export interface Explain {
-  /** In the order of the calendar, then of the partitions; the first EXPLAINED_SUMMARIES_MAX. */
+  /** Window by window, each in the order of the calendar; the first EXPLAINED_SUMMARIES_MAX. */
   readonly summaries: readonly ExplainedSummary[];
   /** Of all summaries read, also those beyond the list. */
   readonly summaryCount: number;

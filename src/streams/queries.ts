@@ -1,52 +1,70 @@
-/** The questions a stream answers. Each reads one moment of every partition and says of when. */
+/**
+ * The questions that streams answer. Each is planned first and then answered from one moment of every
+ * partition; several questions about one stream are answered from the same moment.
+ */
 import type { Clock } from '../lib/clock.ts';
-import type { TagSource } from '../lib/random-tag.ts';
 import { StoreUnavailableError } from '../lib/store-errors.ts';
 import { compareUtf8 } from '../lib/utf8.ts';
 import type { KeyedHash } from '../sketches/hash.ts';
-import { SummaryView } from '../sketches/summary-view.ts';
 import type {
-  CountBounds,
   DistinctAnswer,
+  DistinctByAnswer,
+  ItemDistinctAnswer,
   ItemsAnswer,
+  ModerationQueueAnswer,
   SeriesAnswer,
-  SeriesPoint,
+  SetAnswer,
+  SpanFacts,
   StreamList,
   TopAnswer,
-  WindowFacts,
+  TrendingAnswer,
 } from './answers.ts';
+import { planDistinct } from './questions/distinct.ts';
+import { planDistinctBy } from './questions/distinct-by.ts';
+import { planItems } from './questions/items.ts';
+import { planModerationQueue } from './questions/moderation-queue.ts';
+import type { Asking, Plan } from './questions/plan.ts';
 import {
-  type Bucket,
-  bucketOf,
-  EXPIRY_SLACK_MS,
-  LEVEL_MS,
-  LEVELS,
-  type Retention,
-} from './buckets.ts';
-import type { BucketSummary, ReadResult, StreamReader } from './reader.ts';
+  type DistinctByQuestion,
+  type DistinctQuestion,
+  type ItemDistinctQuestion,
+  type ItemsQuestion,
+  type ModerationQueueQuestion,
+  type Question,
+  type QuestionAnswer,
+  QuestionError,
+  QuestionRefusedError,
+  type SeriesQuestion,
+  type SetQuestion,
+  type StreamQuestion,
+  type TopQuestion,
+  type TrendingQuestion,
+} from './questions/question.ts';
+import { answerTogether } from './questions/run.ts';
+import { planSeries } from './questions/series.ts';
+import { planTop } from './questions/top.ts';
+import type { StreamReader } from './reader.ts';
+import type { StreamRegistry } from './registry.ts';
+import { readShareIndex } from './share-index.ts';
+import { shareKeyOf, shareOf } from './shares.ts';
 import { FIRST_GENERATION, type Generation, type StreamStore } from './store-port.ts';
-import { coverSpan, seriesSpans, type Span, spanOf, type WindowRequest } from './window.ts';
-
-/** Buckets freed in one call after a stream was deleted. */
-const DROP_BUCKETS_MAX = 1_024;
+import { WindowError } from './window.ts';
 
 export interface QueryOptions {
   readonly store: StreamStore;
+  readonly registry: StreamRegistry;
   readonly reader: StreamReader;
   readonly clock: Clock;
-  readonly tags: TagSource;
   readonly hash: KeyedHash;
-  readonly retention: Retention;
 }
 
-export interface StreamQuestion {
-  readonly stream: string;
-  readonly window: WindowRequest;
-}
+/** Throws WindowError and QuestionError. */
+type PlanOf<Asked, Answer> = (question: Asked, asking: Asking) => Plan<Answer>;
 
 /**
- * All methods reject with WindowError for a window that cannot be answered, and with
- * StoreUnavailableError when nothing could be read; else what is missing is named in `missing`.
+ * Questions reject with WindowError or QuestionError when they cannot be answered as they were put,
+ * before anything is read, and with StoreUnavailableError when nothing could be read; else what is
+ * missing is named in `missing`.
  */
 export class StreamQueries {
   readonly #options: QueryOptions;
@@ -55,81 +73,59 @@ export class StreamQueries {
     this.#options = options;
   }
 
-  /** The k items with the largest counts; k >= 1. */
-  async top({ stream, window, k }: StreamQuestion & { readonly k: number }): Promise<TopAnswer> {
-    const { facts, view } = await this.#readWindow(stream, window);
-    const { rows, maxUnlisted } = view.top(k);
-    return {
-      ...facts,
-      items: rows.map(({ item, upper, lower }, index) => ({
-        rank: index + 1,
-        item,
-        ...boundsOf({ lower, upper }),
-      })),
-      k,
-      total: view.total,
-      exact: view.itemsExact,
-      errorBound: view.errorBound,
-      maxUnlisted,
-      saturated: view.saturated,
-    };
+  top(question: TopQuestion): Promise<TopAnswer> {
+    return this.#answer(question, planTop);
   }
 
-  /** Different actors. */
-  async distinct({ stream, window }: StreamQuestion): Promise<DistinctAnswer> {
-    const { facts, view } = await this.#readWindow(stream, window);
-    const { total, withoutActor } = view;
-    return { ...facts, ...view.distinct(), total, withoutActor };
+  distinct(question: DistinctQuestion): Promise<DistinctAnswer> {
+    return this.#answer(question, planDistinct);
   }
 
-  /** The counts of some items, in the order asked for. */
-  async items({
-    stream,
-    window,
-    items,
-  }: StreamQuestion & { readonly items: readonly string[] }): Promise<ItemsAnswer> {
-    const { facts, view } = await this.#readWindow(stream, window);
-    const exact = view.itemsExact;
-    return {
-      ...facts,
-      items: items.map((item) => {
-        const bounds = view.countOf(item);
-        return {
-          item,
-          ...boundsOf(bounds),
-          belowNoiseFloor: bounds.lower === 0 && bounds.upper > 0,
-        };
-      }),
-      total: view.total,
-      exact,
-      errorBound: view.errorBound,
-      saturated: view.saturated,
-    };
+  distinctBy(question: DistinctByQuestion): Promise<DistinctByAnswer> {
+    return this.#answer(question, planDistinctBy);
   }
 
-  /** A point for each step: an item's counts, or the stream's total and its distinct actors. */
-  async series({
-    stream,
-    window,
-    stepMs,
-    item,
-  }: StreamQuestion & { readonly stepMs: number; readonly item?: string }): Promise<SeriesAnswer> {
-    const { clock, reader, retention } = this.#options;
+  items(question: ItemsQuestion): Promise<ItemsAnswer> {
+    return this.#answer(question, planItems);
+  }
+
+  series(question: SeriesQuestion): Promise<SeriesAnswer> {
+    return this.#answer(question, planSeries);
+  }
+
+  moderationQueue(question: ModerationQueueQuestion): Promise<ModerationQueueAnswer> {
+    return this.#answer(question, planModerationQueue);
+  }
+
+  /**
+   * The answers in the order of the questions; those about one stream are of one moment. Rejects
+   * with QuestionRefusedError, before anything is read, when one of them cannot be answered.
+   */
+  async answerAll(questions: readonly Question[]): Promise<QuestionAnswer[]> {
+    const { clock, hash, registry } = this.#options;
+    const streams = [...new Set(questions.map(({ stream }) => stream))];
+    const profileOf = new Map(
+      await Promise.all(
+        streams.map(async (stream) => [stream, await registry.of(stream)] as const),
+      ),
+    );
     const nowMs = clock.nowMs();
-    const spans = seriesSpans(window, stepMs, nowMs, retention);
-    const covered = spans.map((span) => coverSpan(span, nowMs, retention));
-    const buckets = covered.flatMap((cover) => cover.buckets);
-    const read = await reader.read(stream, { buckets }, nowMs);
-    const byPoint = groupByPoint(read.summaries, spans[0]!.fromMs, stepMs);
-    const points = covered.flatMap((cover, index) => {
-      // A time that no level keeps any more is cut off: its count is not known to be 0.
-      if (cover.buckets.length === 0) return [];
-      const { fromMs, toMs } = cover;
-      return [pointOf({ fromMs, toMs }, this.#viewOf(byPoint.get(index) ?? []), item)];
+    const planned = questions.map((question, index) => {
+      const asking = { nowMs, hash, profile: profileOf.get(question.stream)! };
+      return { plan: planAt(index, question, asking), explain: question.explain ?? false };
     });
-    const { toMs } = covered.at(-1)!;
-    const facts = factsOf(stream, { fromMs: points[0]?.fromMs ?? toMs, toMs }, read);
-    return item === undefined ? { ...facts, stepMs, points } : { ...facts, item, stepMs, points };
+    const answers: QuestionAnswer[] = [];
+    const answerAbout = async (stream: string): Promise<void> => {
+      const asked = [...questions.entries()].filter(([, question]) => question.stream === stream);
+      const own = asked.map(([index]) => planned[index]!);
+      for (const [at, answer] of (await answerTogether(this.#options, own, nowMs)).entries()) {
+        const [index, { type }] = asked[at]!;
+        // The plan of a question makes the answer of its type.
+        answers[index] = { type, answer } as QuestionAnswer;
+      }
+    };
+    await Promise.all(streams.map(answerAbout));
+    return answers;
   }
 
   /** Streams in the order of their names' bytes, after `after`. */
@@ -156,57 +152,33 @@ export class StreamQueries {
    */
   async generation(stream: string): Promise<Generation> {
     const generations = await this.#onEach(async (partition) => {
-      return (await this.#options.store.readIndex(partition, stream, [])).generation;
+      const share = shareKeyOf(stream, null);
+      return (await readShareIndex(this.#options.store, partition, share, [])).generation;
     });
     const known = new Set(generations.filter((generation) => generation !== FIRST_GENERATION));
     return [...known].join('.') || FIRST_GENERATION;
   }
 
-  /** Forgets all that was acknowledged before, what waits in the log included. */
-  async delete(stream: string): Promise<void> {
-    const { store, tags } = this.#options;
-    const next = tags();
-    await this.#onEach((partition) => store.deleteStream(partition, stream, next));
-    await this.#onEach((partition) => this.#freeSummaries(partition, stream));
-  }
-
-  /** They are unreadable already and expire by themselves: only their memory is at stake. */
-  async #freeSummaries(partition: number, stream: string): Promise<void> {
-    const { store, clock, retention } = this.#options;
-    const buckets = bucketsOfAllLevels(clock.nowMs(), retention);
-    try {
-      for (let at = 0; at < buckets.length; at += DROP_BUCKETS_MAX) {
-        await store.dropStaleSummaries(partition, stream, buckets.slice(at, at + DROP_BUCKETS_MAX));
-      }
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error;
-    }
-  }
-
-  async #readWindow(
-    stream: string,
-    window: WindowRequest,
-  ): Promise<{ facts: WindowFacts; view: SummaryView }> {
-    const { clock, reader, retention } = this.#options;
+  async #answer<Asked extends StreamQuestion | DistinctByQuestion, Answer extends SpanFacts>(
+    question: Asked,
+    planOf: PlanOf<Asked, Answer>,
+  ): Promise<Answer> {
+    const { clock, hash, registry } = this.#options;
+    const profile = await registry.of(question.stream);
     const nowMs = clock.nowMs();
-    const covered = coverSpan(spanOf(window, nowMs), nowMs, retention);
-    const read = await reader.read(stream, covered, nowMs);
-    return { facts: factsOf(stream, covered, read), view: this.#viewOf(read.summaries) };
-  }
-
-  #viewOf(summaries: readonly BucketSummary[]): SummaryView {
-    return new SummaryView(
-      summaries.map(({ summary }) => summary),
-      this.#options.hash,
-    );
+    const plan = planOf(question, { nowMs, hash, profile });
+    const { explain = false } = question;
+    const [answer] = await answerTogether(this.#options, [{ plan, explain }], nowMs);
+    return answer!;
   }
 
   /** The names listed by each partition; null for one that cannot be read. */
   #listAll(after: string | null, limit: number): Promise<(string[] | null)[]> {
     return this.#onEach(async (partition) => {
       try {
-        const listed = await this.#options.store.listStreams(partition, after, limit);
-        return listed.map(({ stream }) => stream);
+        const afterKey = after === null ? null : shareKeyOf(after, null);
+        const listed = await this.#options.store.listShares(partition, afterKey, limit);
+        return listed.map(({ share }) => shareOf(share).stream);
       } catch (error) {
         if (error instanceof StoreUnavailableError) return null;
         throw error;
@@ -220,53 +192,26 @@ export class StreamQueries {
   }
 }
 
-function factsOf(stream: string, { fromMs, toMs }: Span, read: ReadResult): WindowFacts {
-  const { asOfMs, lagging, missing } = read;
-  return { stream, fromMs, toMs, asOfMs, lagging, missing };
-}
-
-function boundsOf({ lower, upper }: { lower: number; upper: number }): CountBounds {
-  return { count: upper, lower, upper };
-}
-
-function pointOf(span: Span, view: SummaryView, item: string | undefined): SeriesPoint {
-  if (item !== undefined) {
-    return { ...span, exact: view.itemsExact, ...boundsOf(view.countOf(item)) };
+function planAt(index: number, question: Question, asking: Asking): Plan<SpanFacts> {
+  try {
+    return planOf(question, asking);
+  } catch (error) {
+    const isRefused = error instanceof WindowError || error instanceof QuestionError;
+    throw isRefused ? new QuestionRefusedError(index, error) : error;
   }
-  const { total } = view;
-  const { estimate, lower, upper, exact } = view.distinct();
-  return {
-    ...span,
-    exact: true,
-    ...boundsOf({ lower: total, upper: total }),
-    distinct: { estimate, lower, upper, exact },
-  };
 }
 
-function groupByPoint(
-  summaries: readonly BucketSummary[],
-  firstMs: number,
-  stepMs: number,
-): Map<number, BucketSummary[]> {
-  const byPoint = new Map<number, BucketSummary[]>();
-  for (const entry of summaries) {
-    const index = Math.floor((entry.bucket.startMs - firstMs) / stepMs);
-    const point = byPoint.get(index);
-    if (point === undefined) byPoint.set(index, [entry]);
-    else point.push(entry);
+function planOf(question: Question, asking: Asking): Plan<SpanFacts> {
+  switch (question.type) {
+    case 'top':
+      return planTop(question, asking);
+    case 'distinct':
+      return planDistinct(question, asking);
+    case 'distinct_by':
+      return planDistinctBy(question, asking);
+    case 'items':
+      return planItems(question, asking);
+    case 'series':
+      return planSeries(question, asking);
   }
-  return byPoint;
-}
-
-/** Every bucket that can hold something now. */
-function bucketsOfAllLevels(nowMs: number, retention: Retention): Bucket[] {
-  return LEVELS.flatMap((level) => {
-    const newest = bucketOf(level, nowMs + EXPIRY_SLACK_MS).startMs;
-    const reachMs = retention[level] + 2 * EXPIRY_SLACK_MS + LEVEL_MS[level];
-    const count = Math.ceil(reachMs / LEVEL_MS[level]);
-    return Array.from({ length: count }, (_, index) => ({
-      level,
-      startMs: newest - index * LEVEL_MS[level],
-    }));
-  });
 }

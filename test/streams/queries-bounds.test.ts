@@ -5,6 +5,7 @@ import { CLOSED_SHAPE, type SummaryShape } from '../../src/sketches/summary.ts';
 import { MINUTE_MS } from '../../src/streams/buckets.ts';
 import type { EventInput } from '../../src/streams/ingest.ts';
 import { eventOf, Pipeline } from '../support/pipeline.ts';
+import { trailing } from '../support/questions.ts';
 
 /** A moment inside of an hour, so that windows have edges inside of hours on both sides. */
 const NOW_MS = Date.UTC(2026, 10, 30, 12, 34, 56);
@@ -187,8 +188,8 @@ async function checkSeries(
   sent: readonly EventInput[],
   question: Question,
 ): Promise<void> {
-  const stepMs = question.stepMinutes * MINUTE_MS;
-  const asked = { stream: 'default', ...windowOf(question), stepMs };
+  const step = `${question.stepMinutes}m`;
+  const asked = { stream: 'default', ...windowOf(question), step };
   const ofStream = await pipeline.queries.series(asked);
   for (const point of ofStream.points) {
     const inside = within(sent, point);
@@ -207,7 +208,7 @@ async function checkSeries(
 
 function windowOf({ lengthMinutes, untilAgeMinutes }: Question) {
   const untilMs = untilAgeMinutes === null ? null : NOW_MS - untilAgeMinutes * MINUTE_MS;
-  return { window: { kind: 'trailing', lengthMs: lengthMinutes * MINUTE_MS, untilMs } };
+  return { window: trailing(lengthMinutes * MINUTE_MS, untilMs) };
 }
 
 interface Span {

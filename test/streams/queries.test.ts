@@ -1,19 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { StoreUnavailableError } from '../../src/lib/store-errors.ts';
-import { CLOSED_SHAPE, type SummaryShape } from '../../src/sketches/summary.ts';
+import { CLOSED_SHAPE } from '../../src/sketches/summary.ts';
 import { bucketOf, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/streams/buckets.ts';
 import { WindowError } from '../../src/streams/window.ts';
+import { sumOf } from '../support/event-oracle.ts';
 import { Pipeline, START_MS } from '../support/pipeline.ts';
+import { NARROW_SHAPE, stream, trailing } from '../support/questions.ts';
 
-const stream = 'default';
-const window = { kind: 'trailing', lengthMs: HOUR_MS, untilMs: null } as const;
-const NARROW: SummaryShape = {
-  ...CLOSED_SHAPE,
-  width: 64,
-  depth: 2,
-  candidates: 8,
-  exactItems: 10,
-};
+const window = trailing(HOUR_MS);
 
 describe('top', () => {
   test('of a stream that nobody has written to is empty and exact', async () => {
@@ -24,7 +18,13 @@ describe('top', () => {
       asOfMs: START_MS,
       lagging: false,
       missing: [],
+      segment: null,
+      widened: false,
+      by: 'events',
       items: [],
+      offset: 0,
+      certainRanks: 0,
+      halfLifeMs: null,
       k: 10,
       total: 0,
       exact: true,
@@ -58,7 +58,7 @@ describe('top', () => {
   });
 
   test('adds fresh counts of the current minute to what older buckets hold', async () => {
-    const pipeline = new Pipeline({ closedShape: NARROW });
+    const pipeline = new Pipeline({ closedShape: NARROW_SHAPE });
     // Five minutes: in each three fresh items x3, and d and e twice.
     for (let minute = 5; minute > 0; minute -= 1) {
       const atMs = START_MS - minute * MINUTE_MS;
@@ -115,7 +115,7 @@ describe('distinct', () => {
     const ages = [0, 0, MINUTE_MS, HOUR_MS, 3 * HOUR_MS];
     await pipeline.sendEach(ages.map((age) => ({ actor: 'x', atMs: START_MS - age })));
     await pipeline.compactAll();
-    const day = { kind: 'trailing', lengthMs: DAY_MS, untilMs: null } as const;
+    const day = trailing(DAY_MS);
     expect(await pipeline.queries.distinct({ stream, window: day })).toMatchObject({
       estimate: 1,
       lower: 1,
@@ -155,16 +155,23 @@ describe('items', () => {
     await pipeline.send([{ item: 'a', count: 2 }]);
     await pipeline.foldAll();
     const answer = await pipeline.queries.items({ stream, window, items: ['x', 'a', 'x'] });
-    const unknown = { item: 'x', count: 0, lower: 0, upper: 0, belowNoiseFloor: false };
+    const unknown = {
+      item: 'x',
+      count: 0,
+      lower: 0,
+      upper: 0,
+      belowNoiseFloor: false,
+      blocked: false,
+    };
     expect(answer.items).toEqual([
       unknown,
-      { item: 'a', count: 2, lower: 2, upper: 2, belowNoiseFloor: false },
+      { item: 'a', count: 2, lower: 2, upper: 2, belowNoiseFloor: false, blocked: false },
       unknown,
     ]);
   });
 
   test('never seen are below the noise floor in a sketch, heavy ones are not', async () => {
-    const pipeline = new Pipeline({ closedShape: NARROW });
+    const pipeline = new Pipeline({ closedShape: NARROW_SHAPE });
     const crowd = Array.from({ length: 500 }, (_, index) => ({ item: `${index}` }));
     await pipeline.send([{ item: 'heavy', count: 1_000 }, ...crowd]);
     await pipeline.compactAll();
@@ -174,7 +181,7 @@ describe('items', () => {
     expect(answer.exact).toBe(false);
     expect(unseen).toMatchObject({ lower: 0, belowNoiseFloor: true });
     expect(unseen?.upper).toBeGreaterThan(0);
-    expect(heavy).toMatchObject({ belowNoiseFloor: false });
+    expect(heavy).toMatchObject({ belowNoiseFloor: false, blocked: false });
     expect(heavy?.lower).toBeGreaterThanOrEqual(1_000);
   });
 });
@@ -186,16 +193,20 @@ describe('series', () => {
     const ages = Array.from({ length: 50 }, (_, index) => index * 7 * MINUTE_MS);
     await pipeline.sendEach(ages.map((age, index) => ({ atMs: START_MS - age, count: index + 1 })));
     await pipeline.compactAll();
-    for (const stepMs of [HOUR_MS, 30 * MINUTE_MS, MINUTE_MS]) {
-      const asked = { kind: 'trailing', lengthMs: 5 * HOUR_MS, untilMs: hourMs } as const;
+    for (const [step, count] of [
+      ['1h', 5],
+      ['30m', 10],
+      ['1m', 300],
+    ] as const) {
+      const asked = trailing(5 * HOUR_MS, hourMs);
       const { points, fromMs, toMs } = await pipeline.queries.series({
         stream,
         window: asked,
-        stepMs,
+        step,
       });
       const { total } = await pipeline.queries.top({ stream, window: asked, k: 1 });
-      expect(points).toHaveLength((5 * HOUR_MS) / stepMs);
-      expect(points.reduce((sum, { count }) => sum + count, 0)).toBe(total);
+      expect(points).toHaveLength(count);
+      expect(sumOf(points.map((point) => point.count))).toBe(total);
       expect([fromMs, toMs]).toEqual([hourMs - 5 * HOUR_MS, hourMs]);
     }
   });
@@ -210,8 +221,8 @@ describe('series', () => {
     await pipeline.foldAll();
     const asked = {
       stream,
-      window: { kind: 'trailing', lengthMs: 2 * MINUTE_MS, untilMs: null },
-      stepMs: MINUTE_MS,
+      window: trailing(2 * MINUTE_MS),
+      step: '1m',
     };
     const ofItem = await pipeline.queries.series({ ...asked, item: 'a' });
     expect(ofItem.item).toBe('a');
@@ -220,8 +231,8 @@ describe('series', () => {
     const ofStream = await pipeline.queries.series(asked);
     expect(ofStream).not.toHaveProperty('item');
     expect(ofStream.points.map(({ count, distinct }) => [count, distinct])).toEqual([
-      [1, { estimate: 1, lower: 1, upper: 1, exact: true }],
-      [2, { estimate: 2, lower: 2, upper: 2, exact: true }],
+      [1, { estimate: 1, lower: 1, upper: 1, standardError: 0, exact: true }],
+      [2, { estimate: 2, lower: 2, upper: 2, standardError: 0, exact: true }],
     ]);
   });
 
@@ -229,7 +240,7 @@ describe('series', () => {
     const pipeline = new Pipeline();
     await pipeline.send([{}]);
     await pipeline.foldAll();
-    const { points, toMs } = await pipeline.queries.series({ stream, window, stepMs: HOUR_MS });
+    const { points, toMs } = await pipeline.queries.series({ stream, window, step: '1h' });
     expect(points.at(-1)).toMatchObject({ toMs: START_MS, count: 1 });
     expect(toMs).toBe(START_MS);
   });
@@ -242,8 +253,8 @@ describe('series', () => {
     const untilMs = hourMs + 20 * MINUTE_MS;
     const asked = {
       stream,
-      window: { kind: 'trailing', lengthMs: HOUR_MS, untilMs },
-      stepMs: HOUR_MS,
+      window: trailing(HOUR_MS, untilMs),
+      step: '1h',
     };
     expect((await pipeline.queries.series(asked)).points).toMatchObject([
       { fromMs: hourMs, toMs: hourMs + HOUR_MS, count: 1 },
@@ -256,8 +267,8 @@ describe('series', () => {
     const untilMs = oldestKeptMs + 2 * HOUR_MS;
     const asked = {
       stream,
-      window: { kind: 'trailing', lengthMs: 5 * HOUR_MS, untilMs },
-      stepMs: HOUR_MS,
+      window: trailing(5 * HOUR_MS, untilMs),
+      step: '1h',
     };
     const { points, fromMs } = await pipeline.queries.series(asked);
     expect(points.map((point) => point.fromMs)).toEqual([oldestKeptMs, oldestKeptMs + HOUR_MS]);
@@ -265,8 +276,8 @@ describe('series', () => {
     // A step that is kept in part begins where it is kept from.
     const days = {
       stream,
-      window: { kind: 'trailing', lengthMs: 3 * DAY_MS, untilMs },
-      stepMs: DAY_MS,
+      window: trailing(3 * DAY_MS, untilMs),
+      step: '1d',
     };
     expect((await pipeline.queries.series(days)).points).toMatchObject([
       { fromMs: oldestKeptMs, toMs: untilMs },
@@ -277,8 +288,8 @@ describe('series', () => {
     const untilMs = START_MS - 40 * DAY_MS;
     const asked = {
       stream,
-      window: { kind: 'trailing', lengthMs: HOUR_MS, untilMs },
-      stepMs: HOUR_MS,
+      window: trailing(HOUR_MS, untilMs),
+      step: '1h',
     };
     const answer = await new Pipeline().queries.series(asked);
     expect(answer.points).toEqual([]);
@@ -289,12 +300,12 @@ describe('series', () => {
 describe('a window that cannot be answered', () => {
   test('is refused before anything is read', async () => {
     const pipeline = new Pipeline();
-    const future = { kind: 'trailing', lengthMs: HOUR_MS, untilMs: START_MS + 1 } as const;
+    const future = trailing(HOUR_MS, START_MS + 1);
     const { queries } = pipeline;
     await expect(queries.top({ stream, window: future, k: 1 })).rejects.toThrow(WindowError);
     await expect(queries.distinct({ stream, window: future })).rejects.toThrow(WindowError);
-    const many = { kind: 'trailing', lengthMs: 31 * DAY_MS, untilMs: null } as const;
-    const asked = { stream, window: many, stepMs: MINUTE_MS };
+    const many = trailing(31 * DAY_MS);
+    const asked = { stream, window: many, step: '1m' };
     await expect(queries.series(asked)).rejects.toMatchObject({ code: 'too_many_points' });
     expect(pipeline.watched.calls).toEqual([]);
   });
@@ -366,7 +377,7 @@ describe('the deletion of a stream', () => {
     await pipeline.foldAll();
     await pipeline.sendEach(both);
     await pipeline.sendEach([{ stream: 'b' }, { stream: 'b' }]);
-    await pipeline.queries.delete(stream);
+    await pipeline.registry.delete(stream);
     const total = async (name: string): Promise<number> =>
       (await pipeline.queries.top({ stream: name, window, k: 1 })).total;
     expect(await total(stream)).toBe(0);
@@ -381,7 +392,7 @@ describe('the deletion of a stream', () => {
     const pipeline = new Pipeline();
     await pipeline.send([{ item: 'old', actor: 'x' }]);
     await pipeline.compactAll();
-    await pipeline.queries.delete(stream);
+    await pipeline.registry.delete(stream);
     await pipeline.send([{ item: 'new', actor: 'y', atMs: START_MS }]);
     await pipeline.compactAll();
     const { items } = await pipeline.queries.top({ stream, window, k: 10 });
@@ -393,7 +404,7 @@ describe('the deletion of a stream', () => {
     const pipeline = new Pipeline();
     await pipeline.send([{}], { key: '1' });
     await pipeline.foldAll();
-    await pipeline.queries.delete(stream);
+    await pipeline.registry.delete(stream);
     expect(await pipeline.send([{}], { key: '1' })).toMatchObject({ accepted: 0, duplicate: 1 });
     await pipeline.foldAll();
     expect((await pipeline.queries.top({ stream, window, k: 1 })).total).toBe(0);
@@ -401,12 +412,12 @@ describe('the deletion of a stream', () => {
 
   test('of a stream that nobody has written to is done, and one that fails says so', async () => {
     const pipeline = new Pipeline({ partitionCount: 2 });
-    await pipeline.queries.delete('never written');
+    await pipeline.registry.delete('never written');
     pipeline.watched.around = async ({ method, args }, run) => {
       if (method === 'deleteShare' && args[0] === 1) throw new StoreUnavailableError('gone');
       return run();
     };
-    await expect(pipeline.queries.delete(stream)).rejects.toThrow(StoreUnavailableError);
+    await expect(pipeline.registry.delete(stream)).rejects.toThrow(StoreUnavailableError);
   });
 
   test('is done even when the memory of old summaries cannot be freed now', async () => {
@@ -417,13 +428,13 @@ describe('the deletion of a stream', () => {
       if (method === 'dropStaleSummaries') throw new StoreUnavailableError('gone');
       return run();
     };
-    await pipeline.queries.delete(stream);
+    await pipeline.registry.delete(stream);
     expect((await pipeline.queries.top({ stream, window, k: 1 })).total).toBe(0);
   });
 
   test('frees every bucket that can hold something: the oldest, now, and the near future', async () => {
     const pipeline = new Pipeline();
-    await pipeline.queries.delete(stream);
+    await pipeline.registry.delete(stream);
     const freed = pipeline.watched
       .callsOf('dropStaleSummaries')
       .flatMap(({ args }) => args[2] as { level: string; startMs: number }[])
@@ -451,7 +462,7 @@ describe('the generation of a stream', () => {
     const { queries } = pipeline;
     const generations = [await queries.generation(stream)];
     for (let round = 0; round < 3; round += 1) {
-      await queries.delete(stream);
+      await pipeline.registry.delete(stream);
       generations.push(await queries.generation(stream));
     }
     expect(new Set(generations).size).toBe(4);
@@ -473,7 +484,7 @@ describe('the generation of a stream', () => {
       expect(await queries.generation(stream)).toBe(generation);
     };
     await expectUnchanged(await queries.generation(stream));
-    await queries.delete(stream);
+    await pipeline.registry.delete(stream);
     await expectUnchanged(await queries.generation(stream));
   });
 
