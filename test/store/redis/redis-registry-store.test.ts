@@ -5,6 +5,7 @@ import { registryKeys } from '../../../src/store/redis/keys.ts';
 import { RedisRegistryStore } from '../../../src/store/redis/redis-registry-store.ts';
 import { newTag } from '../../contract/harness.ts';
 import { describeRegistryStore } from '../../contract/registry-store.contract.ts';
+import { RegistrySetup, valuesOf } from '../../support/registry-setup.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 let server: RedisServer;
@@ -50,4 +51,28 @@ test('a put that too few replicas have is of unknown outcome, and may be repeate
   const known = new RedisRegistryStore(connection, keys, null);
   expect(await known.putDocuments([put], 10)).toEqual(['applied']);
   expect(await known.readDocuments(['a'])).toEqual([{ tag: put.tag, text: put.text }]);
+});
+
+test('two processes that race for the last places of a dimension give each once', async () => {
+  const keys = freshKeys();
+  const setup = new RegistrySetup();
+  const other = await connectRedis(server.url);
+  try {
+    const processes = [connection, other].map((its) =>
+      setup.start(new RedisRegistryStore(its, keys, null)),
+    );
+    await processes[0]!.changeSettings('s', { dimensions: [{ name: 'd', maxValues: 10 }] });
+    await Promise.all(processes.map((registry) => registry.of('s')));
+    const admissions = Array.from({ length: 40 }, async (_, index) => {
+      const registry = processes[index % 2]!;
+      await registry.admit(new Map([['s', valuesOf('d', `v${index}`)]]));
+      return registry.known('s').dimensions[0]!.shares.has(`v${index}`);
+    });
+    const given = (await Promise.all(admissions)).filter(Boolean);
+    expect(given).toHaveLength(10);
+    const profile = await setup.start(new RedisRegistryStore(other, keys, null)).of('s');
+    expect(profile.valuesOf('d')).toHaveLength(11);
+  } finally {
+    other.close();
+  }
 });
