@@ -24,12 +24,12 @@ describe('which events are taken', () => {
     });
   });
 
-  test('those of the past as long as the hour they are of is kept, and none before', async () => {
-    const oldestHour = bucketOf('hour', START_MS - RETENTION.hour);
-    // At this moment the oldest hour is kept for a last millisecond.
-    const startMs = bucketEndMs(oldestHour) + RETENTION.hour - 1;
+  test('those of the past as long as the day they are of is kept, and none before', async () => {
+    const oldestDay = bucketOf('day', START_MS - RETENTION.day);
+    // At this moment the oldest day is kept for a last millisecond.
+    const startMs = bucketEndMs(oldestDay) + RETENTION.day - 1;
     const pipeline = new Pipeline({ startMs });
-    const events = [{ atMs: oldestHour.startMs }, { atMs: oldestHour.startMs - 1 }];
+    const events = [{ atMs: oldestDay.startMs }, { atMs: oldestDay.startMs - 1 }];
     expect(await pipeline.send(events)).toMatchObject({
       accepted: 1,
       rejected: [{ index: 1, code: 'too_old' }],
@@ -44,15 +44,21 @@ describe('which events are taken', () => {
     });
   });
 
-  test('late ones go to the minute while it is kept, and to the hour afterwards', async () => {
-    const minute = bucketOf('minute', START_MS - RETENTION.minute);
-    const pipeline = new Pipeline({ startMs: bucketEndMs(minute) + RETENTION.minute - 1 });
-    await pipeline.send([{ atMs: minute.startMs }]);
-    await pipeline.clock.advance(1);
-    await pipeline.send([{ atMs: minute.startMs }]);
-    const buckets = (await waitingGroups(pipeline)).map(({ bucket }) => bucket);
-    expect(buckets).toEqual([minute, bucketOf('hour', minute.startMs)]);
-  });
+  test.each([
+    ['minute', 'hour'],
+    ['hour', 'day'],
+  ] as const)(
+    'late ones go to the %s while it is kept, and to the %s afterwards',
+    async (finer, coarser) => {
+      const bucket = bucketOf(finer, START_MS - RETENTION[finer]);
+      const pipeline = new Pipeline({ startMs: bucketEndMs(bucket) + RETENTION[finer] - 1 });
+      await pipeline.send([{ atMs: bucket.startMs }]);
+      await pipeline.clock.advance(1);
+      await pipeline.send([{ atMs: bucket.startMs }]);
+      const buckets = (await waitingGroups(pipeline)).map((group) => group.bucket);
+      expect(buckets).toEqual([bucket, bucketOf(coarser, bucket.startMs)]);
+    },
+  );
 
   test('an event without a time counts for the time of its arrival', async () => {
     const pipeline = new Pipeline();
@@ -62,7 +68,7 @@ describe('which events are taken', () => {
 
   test('events that were refused before stand with the others, in the order of the request', async () => {
     const pipeline = new Pipeline();
-    const tooOld = { atMs: START_MS - 40 * RETENTION.minute };
+    const tooOld = { atMs: START_MS - 2 * RETENTION.day };
     const rejected = [
       { index: 3, code: 'unknown_field' },
       { index: 0, code: 'invalid_event' },

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { StoreUnavailableError } from '../../src/lib/store-errors.ts';
 import { decodeBatches } from '../../src/streams/batch.ts';
 import { bucketOf, HOUR_MS } from '../../src/streams/buckets.ts';
@@ -32,12 +32,13 @@ async function waiting(pipeline: Pipeline): Promise<Record<string, [number, numb
 describe('an event with dimensions', () => {
   test('counts in its stream, and in one segment for each dimension that is kept', async () => {
     const pipeline = new Pipeline();
-    await pipeline.registry.changeSettings('default', TWO);
+    const dimensions = [...TWO.dimensions, { name: 'constructor' }];
+    await pipeline.registry.changeSettings('default', { dimensions });
     const answer = await pipeline.send([
       { dims: { country: 'IN', device: 'tv', colour: 'red' }, count: 3, actor: 'x' },
       { dims: { device: 'tv' }, actor: 'y' },
       { dims: {}, actor: 'x' },
-      { dims: { constructor: 'a' } },
+      { dims: JSON.parse('{"__proto__":"a"}') as Record<string, string> },
       {},
     ]);
     // An event is one, in however many segments it counts.
@@ -143,20 +144,28 @@ describe('streams that are new', () => {
   });
 });
 
-describe('plain events of known streams', () => {
+describe('events of known streams and values', () => {
   test('are appended without a word to the registry while the copy is fresh', async () => {
     const pipeline = new Pipeline();
-    await pipeline.send([{ stream: 'a' }, { stream: 'b' }]);
+    await pipeline.registry.changeSettings('a', TWO);
+    await pipeline.send([{ stream: 'a', dims: { country: 'IN' } }, { stream: 'b' }]);
     const silent = (): never => {
       throw new Error('the registry was asked');
     };
     pipeline.registryStore.readRevision = silent;
     pipeline.registryStore.putDocuments = silent;
+    const admit = vi.spyOn(pipeline.registry, 'admit');
     await pipeline.clock.advance(REGISTRY_FRESH_MS - 1);
-    const sent = pipeline.send([{ stream: 'a' }, { stream: 'b' }]);
+    const sent = pipeline.send([
+      { stream: 'a' },
+      { stream: 'b' },
+      { stream: 'a', dims: { country: 'IN' } },
+      { stream: 'a', dims: { country: 'other' } },
+    ]);
     // A turn later they are on their way: batches of one turn go together.
     await Promise.resolve();
     expect(pipeline.watched.callsOf('append')).toHaveLength(2);
     await sent;
+    expect(admit).not.toHaveBeenCalled();
   });
 });
