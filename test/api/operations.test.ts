@@ -172,15 +172,23 @@ describe('the description of the API', () => {
       '/openapi.json',
       '/readyz',
       '/top',
+      '/v1/distinct',
       '/v1/events',
+      '/v1/query',
       '/v1/streams',
       '/v1/streams/{stream}',
       '/v1/streams/{stream}/distinct',
       '/v1/streams/{stream}/items/counts',
       '/v1/streams/{stream}/items/{item}',
+      '/v1/streams/{stream}/items/{item}/distinct',
       '/v1/streams/{stream}/items/{item}/series',
+      '/v1/streams/{stream}/moderation',
+      '/v1/streams/{stream}/moderation/audit',
+      '/v1/streams/{stream}/moderation/changes',
+      '/v1/streams/{stream}/moderation/queue',
       '/v1/streams/{stream}/series',
       '/v1/streams/{stream}/top',
+      '/v1/streams/{stream}/trending',
     ]);
   });
 
@@ -191,10 +199,22 @@ describe('the description of the API', () => {
     expect(text).toContain('"minimum":1,"maximum":500,"default":10');
     const paths = json['paths'] as Record<string, { get: { parameters: { name: string }[] } }>;
     const parameters = paths['/v1/streams/{stream}/top']?.get.parameters ?? [];
-    expect(parameters.map(({ name }) => name).sort()).toEqual(['k', 'stream', 'until', 'window']);
-    const window = parameters.find(({ name }) => name === 'window');
-    expect(window).toMatchObject({ in: 'query', schema: { type: 'string', default: '1h' } });
-    expect(window).not.toMatchObject({ required: true });
+    expect(
+      parameters
+        .map(({ name }) => name)
+        .sort()
+        .join(' '),
+    ).toBe('by decay explain from k movement offset period stream to tz until where window');
+    const schemaOf = (name: string) => {
+      const parameter = parameters.find((each) => each.name === name);
+      expect(parameter).toMatchObject({ in: 'query' });
+      expect(parameter).not.toMatchObject({ required: name !== 'stream' });
+      return (parameter as { schema?: unknown } | undefined)?.schema;
+    };
+    expect(schemaOf('window')).toMatchObject({ type: 'string' });
+    expect(schemaOf('explain')).toMatchObject({ type: 'boolean', default: false });
+    expect(schemaOf('by')).toMatchObject({ enum: ['events', 'actors'], default: 'events' });
+    expect(schemaOf('offset')).toMatchObject({ minimum: 0, maximum: 10_000, default: 0 });
   });
 
   test('is shown by a page that loads nothing from elsewhere', async () => {

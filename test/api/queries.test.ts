@@ -39,10 +39,13 @@ describe('top', () => {
       from: '2026-11-30T10:29:00.000Z',
       to: '2026-11-30T10:30:00.500Z',
       asOf: '2026-11-30T10:30:00.500Z',
+      by: 'events',
       total: 10,
       exact: true,
       k: 3,
+      offset: 0,
       returned: 3,
+      certainRanks: 3,
       errorBound: 0,
       maxUnlisted: 1,
       items: [
@@ -212,20 +215,29 @@ describe('series', () => {
     ['window=25h&step=1m', 1500],
     ['window=31d&step=1h', 744],
     ['window=31d&step=1d', 31],
+    ['window=31d', 744],
+    ['window=32d', 32],
+    ['window=400d&step=1w', 58],
+    ['window=24h&step=90m', 16],
   ] as const)('%s has %i points', async ([query, count]) => {
     tally = await startTestTally();
     const { json } = await tally.get(`/v1/streams/default/series?${query}`);
     expect(seriesAnswer.parse(json).points).toHaveLength(count);
   });
 
-  test.for(['window=26h&step=1m', 'window=1h&step=2h', 'window=24h&step=90m', 'step=0m'])(
-    '%s is refused by its step',
-    async (query) => {
-      tally = await startTestTally();
-      const { status, json } = await tally.get(`/v1/streams/default/series?${query}`);
-      expect([status, json['code'], json['parameter']]).toEqual([400, 'invalid_parameter', 'step']);
-    },
-  );
+  test.for([
+    'window=26h&step=1m',
+    'window=1h&step=2h',
+    'step=0m',
+    'step=2mo',
+    'step=401d',
+    'window=30d&step=1mo',
+    'window=400d&step=1h',
+  ])('%s is refused by its step', async (query) => {
+    tally = await startTestTally();
+    const { status, json } = await tally.get(`/v1/streams/default/series?${query}`);
+    expect([status, json['code'], json['parameter']]).toEqual([400, 'invalid_parameter', 'step']);
+  });
 });
 
 describe('streams', () => {

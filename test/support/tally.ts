@@ -35,6 +35,7 @@ export interface TestTally {
 }
 
 interface SendOptions {
+  readonly method?: 'POST' | 'PUT';
   readonly path?: string;
   readonly type?: string | null;
   readonly headers?: Record<string, string>;
@@ -134,11 +135,11 @@ export function gate(): { readonly opened: Promise<void>; readonly open: () => v
 }
 
 function send(url: string, events: unknown, options: SendOptions): Promise<Answer> {
-  const { path = '/v1/events', type = 'application/json', headers = {} } = options;
+  const { method = 'POST', path = '/v1/events', type = 'application/json', headers = {} } = options;
   const isRaw = typeof events === 'string' || events instanceof Uint8Array;
   return answerOf(
     fetch(url + path, {
-      method: 'POST',
+      method,
       body: isRaw ? (events as string | Uint8Array<ArrayBuffer>) : JSON.stringify(events),
       headers: { ...(type === null ? {} : { 'content-type': type }), ...headers },
     }),
