@@ -61,13 +61,13 @@ export function openStreamsRoom(options: StreamsRoomOptions): StreamsRoom {
     maxFutureMs,
     dropShares: (shares) => dropShares(shared, shares),
   });
-  const reader = new StreamReader({ store, closedContext, partContext, cacheBytes });
-  const compactor = new Compactor({ ...shared, closedContext, partContext });
+  const reader = new StreamReader({ store, clock, closedContext, partContext, cacheBytes });
+  const compactor = new Compactor({ ...shared, registry, partContext });
   return {
     ingest: new EventIngest({ ...shared, registry, context: partContext, maxFutureMs }),
-    queries: new StreamQueries({ ...shared, reader, hash }),
+    queries: new StreamQueries({ ...shared, registry, reader, hash }),
     reader,
-    folder: new Folder({ ...shared, compactor, partContext }),
+    folder: new Folder({ ...shared, compactor, registry, partContext }),
     compactor,
     registry,
     upkeep: new RegistryUpkeep(store, registry),
