@@ -22,15 +22,16 @@ import { Pipeline, RETENTION, START_MS } from '../support/pipeline.ts';
 
 const minute = bucketOf('minute', START_MS);
 const hour = bucketOf('hour', START_MS);
+const day = bucketOf('day', START_MS);
 const window = { kind: 'trailing', lengthMs: HOUR_MS, untilMs: null } as const;
 
 describe('the compaction of a bucket', () => {
-  test('brings its parts into the minute and the hour once, and they leave', async () => {
+  test('brings its parts into the minute, the hour and the day once, and they leave', async () => {
     const pipeline = new Pipeline();
     await pipeline.sendEach([{ item: 'a', actor: 'x' }, { item: 'a', actor: 'y' }, { item: 'b' }]);
     await pipeline.compactAll();
     expect(await pipeline.openParts()).toEqual([]);
-    for (const bucket of [minute, hour]) {
+    for (const bucket of [minute, hour, day]) {
       const summary = await summaryAt(pipeline, bucket);
       expect(summary).toMatchObject({ total: 3, withoutActor: 1, incomplete: false });
       expect(countsOf(summary)).toEqual({ a: 2, b: 1 });
@@ -38,6 +39,7 @@ describe('the compaction of a bucket', () => {
     }
     await pipeline.compactAll();
     expect((await summaryAt(pipeline, hour))?.total).toBe(3);
+    expect((await summaryAt(pipeline, day))?.total).toBe(3);
   });
 
   test('by three workers at once is done once', async () => {
@@ -46,23 +48,24 @@ describe('the compaction of a bucket', () => {
     await pipeline.foldAll();
     await pipeline.clock.advance(2 * MINUTE_MS);
     await Promise.all([1, 2, 3].map(() => pipeline.compactor.compactPartition(0)));
-    expect((await summaryAt(pipeline, minute))?.total).toBe(1);
-    expect((await summaryAt(pipeline, hour))?.total).toBe(1);
+    for (const bucket of [minute, hour, day]) {
+      expect((await summaryAt(pipeline, bucket))?.total).toBe(1);
+    }
     expect((await pipeline.memory.readStats(0)).damagedEntries).toBe(0);
   });
 
-  test('lets a late part enter both levels again, beside what is there', async () => {
+  test('lets a late part enter all levels again, beside what is there', async () => {
     const pipeline = new Pipeline();
     await pipeline.send([{ item: 'early' }]);
     await pipeline.compactAll();
     await pipeline.send([{ item: 'late', atMs: START_MS }]);
     await pipeline.compactAll();
-    for (const bucket of [minute, hour]) {
+    for (const bucket of [minute, hour, day]) {
       expect(countsOf(await summaryAt(pipeline, bucket))).toEqual({ early: 1, late: 1 });
     }
   });
 
-  test('sums up minutes of one hour in it, and leaves other hours alone', async () => {
+  test('sums up minutes of one hour in it and hours in their day, and leaves other hours alone', async () => {
     const pipeline = new Pipeline();
     const nextHourMs = START_MS + HOUR_MS;
     await pipeline.sendEach([{}, { atMs: START_MS - MINUTE_MS }, { atMs: START_MS - HOUR_MS }]);
@@ -74,15 +77,26 @@ describe('the compaction of a bucket', () => {
     expect((await summaryAt(pipeline, hour))?.total).toBe(2);
     expect((await summaryAt(pipeline, bucketOf('hour', START_MS - HOUR_MS)))?.total).toBe(1);
     expect((await summaryAt(pipeline, bucketOf('hour', nextHourMs)))?.total).toBe(7);
+    expect((await summaryAt(pipeline, day))?.total).toBe(10);
   });
 
-  test('brings a part of an hour into that hour only', async () => {
+  test('brings a part of an hour into that hour and its day only', async () => {
     const pipeline = new Pipeline();
     const atMs = START_MS - 30 * HOUR_MS;
     await pipeline.send([{ atMs }]);
     await pipeline.compactAll();
     expect((await summaryAt(pipeline, bucketOf('hour', atMs)))?.total).toBe(1);
+    expect((await summaryAt(pipeline, bucketOf('day', atMs)))?.total).toBe(1);
     expect(await summaryAt(pipeline, bucketOf('minute', atMs))).toBeNull();
+  });
+
+  test('brings a part of a day into that day only', async () => {
+    const pipeline = new Pipeline();
+    const atMs = START_MS - 300 * DAY_MS;
+    await pipeline.send([{ atMs }, { atMs: atMs - HOUR_MS }]);
+    await pipeline.compactAll();
+    expect(bucketsWritten(pipeline)).toEqual([bucketOf('day', atMs)]);
+    expect((await summaryAt(pipeline, bucketOf('day', atMs)))?.total).toBe(2);
   });
 
   test('leaves out the minute when it is not kept any more by then', async () => {
@@ -93,7 +107,7 @@ describe('the compaction of a bucket', () => {
     await pipeline.clock.advance(overMs - START_MS);
     await pipeline.compactDue();
     expect((await summaryAt(pipeline, hour))?.total).toBe(1);
-    expect(bucketsWritten(pipeline)).toEqual([hour]);
+    expect(bucketsWritten(pipeline)).toEqual([hour, day]);
   });
 
   test('still writes the minute a millisecond earlier', async () => {
@@ -103,14 +117,24 @@ describe('the compaction of a bucket', () => {
     const overMs = bucketEndMs(minute) + RETENTION.minute;
     await pipeline.clock.advance(overMs - START_MS - 1);
     await pipeline.compactDue();
-    expect(bucketsWritten(pipeline)).toEqual([minute, hour]);
+    expect(bucketsWritten(pipeline)).toEqual([minute, hour, day]);
   });
 
-  test('drops parts whose hour is not kept any more either', async () => {
+  test('leaves out the hour too when only the day is kept by then', async () => {
     const pipeline = new Pipeline();
     await pipeline.send([{}]);
     await pipeline.foldAll();
     await pipeline.clock.advance(33 * DAY_MS);
+    await pipeline.compactDue();
+    expect((await summaryAt(pipeline, day))?.total).toBe(1);
+    expect(bucketsWritten(pipeline)).toEqual([day]);
+  });
+
+  test('drops parts whose day is not kept any more either', async () => {
+    const pipeline = new Pipeline();
+    await pipeline.send([{}]);
+    await pipeline.foldAll();
+    await pipeline.clock.advance(401 * DAY_MS);
     await pipeline.compactDue();
     expect(await pipeline.openParts()).toEqual([]);
     expect(bucketsWritten(pipeline)).toEqual([]);
@@ -125,6 +149,7 @@ describe('the compaction of a bucket', () => {
     expect(written.map((summary) => summary.expiresAtMs)).toEqual([
       bucketEndMs(minute) + RETENTION.minute + HOUR_MS,
       bucketEndMs(hour) + RETENTION.hour + HOUR_MS,
+      bucketEndMs(day) + RETENTION.day + HOUR_MS,
     ]);
   });
 
@@ -135,7 +160,7 @@ describe('the compaction of a bucket', () => {
       await pipeline.compactAll();
     }
     const written = commitsOf(pipeline).flatMap(({ summaries }) => summaries.map(({ tag }) => tag));
-    expect(new Set(written).size).toBe(6);
+    expect(new Set(written).size).toBe(9);
   });
 });
 
@@ -303,7 +328,7 @@ describe('a compaction that was overtaken changes nothing and is done later', ()
     await pipeline.foldAll();
     await pipeline.clock.advance(2 * MINUTE_MS);
     const other = new Summary(pipeline.closedContext);
-    other.add('other', 5);
+    other.add('other', 5, null);
     let isFirst = true;
     pipeline.watched.around = async (call, run) => {
       if (call.method === method && isFirst) {
