@@ -41,11 +41,11 @@ export function measureHashed(size: number, setCount: number): DistinctFigures {
     const registers = new HyperLogLog();
     const summary = new Summary({ hash, shape: CLOSED_SHAPE });
     // Several events an actor, or an estimate above the number of events would be cut off.
-    summary.add('page', EVENTS_PER_ACTOR * size);
+    summary.add('page', (EVENTS_PER_ACTOR - 1) * size, null);
     for (const id of ids) {
       hash.hashString(id);
       registers.addHash(hash.lo, hash.hi);
-      summary.addActor(hash.lo, hash.hi);
+      summary.add('page', 1, hash);
     }
     errors.push(registers.estimate() / size - 1);
     const answer = new SummaryView([summary], hash).distinct();

@@ -38,21 +38,14 @@
  *           another value is as many full VALs as fit, and one for the rest.
  */
 
+import { estimateOf, rankOf } from './register-arithmetic.ts';
 import { SketchDecodeError } from './sketch-decode-error.ts';
 
 const INDEX_BITS = 14;
 const REGISTER_COUNT = 1 << INDEX_BITS;
 const INDEX_MASK = REGISTER_COUNT - 1;
-const HALF_BITS = 32;
-/** Bits of the hash that the rank is taken from, and how many of them lie in its low half. */
-const RANK_BITS = 2 * HALF_BITS - INDEX_BITS;
-const RANK_BITS_LO = HALF_BITS - INDEX_BITS;
-const RANK_MAX = RANK_BITS + 1;
-
-/** 1 / (2 ln 2), the limit of the bias correction for many registers (Ertl, 2017). */
-const ALPHA_INFINITY = 0.5 / Math.LN2;
-/** Where estimates end, since all counts are safe integers; only saturated registers get there. */
-const ESTIMATE_MAX = Number.MAX_SAFE_INTEGER;
+/** Of the 64 bits of a hash those that are no index, and one more if all of them are zero. */
+const RANK_MAX = 64 - INDEX_BITS + 1;
 
 const MAGIC = [0x48, 0x59, 0x4c, 0x4c] as const; // 'HYLL'
 const HEADER_BYTES = 16;
@@ -102,7 +95,7 @@ export class HyperLogLog {
   /** Adds a hash and says whether that changed a register. */
   addHash(lo: number, hi: number): boolean {
     const index = lo & INDEX_MASK;
-    const rank = rankOf(lo, hi);
+    const rank = rankOf(lo, hi, INDEX_BITS);
     if (rank <= this.#registers[index]!) return false;
     this.#registers[index] = rank;
     return true;
@@ -155,19 +148,6 @@ export class HyperLogLog {
   }
 }
 
-/** 1 + trailing zeros of the hash without its index bits. */
-function rankOf(lo: number, hi: number): number {
-  const rankBitsLo = lo >>> INDEX_BITS;
-  if (rankBitsLo !== 0) return trailingZeros(rankBitsLo) + 1;
-  if (hi !== 0) return RANK_BITS_LO + trailingZeros(hi) + 1;
-  return RANK_MAX;
-}
-
-/** Of a 32-bit word that is not zero. */
-function trailingZeros(word: number): number {
-  return HALF_BITS - 1 - Math.clz32(word & -word);
-}
-
 /** How many registers hold each rank, from 0 to RANK_MAX. */
 function rankHistogram(registers: Uint8Array): Uint32Array {
   const histogram = new Uint32Array(RANK_MAX + 1);
@@ -175,49 +155,6 @@ function rankHistogram(registers: Uint8Array): Uint32Array {
     histogram[registers[index]!]! += 1;
   }
   return histogram;
-}
-
-/** Ertl, 2017, algorithm 6, with the operations in Redis's order, so that results are equal. */
-function estimateOf(histogram: Uint32Array): number {
-  const m = REGISTER_COUNT;
-  let z = m * tau((m - histogram[RANK_MAX]!) / m);
-  for (let rank = RANK_BITS; rank >= 1; rank -= 1) {
-    z = (z + histogram[rank]!) * 0.5;
-  }
-  z += m * sigma(histogram[0]! / m);
-  return Math.min((ALPHA_INFINITY * m * m) / z, ESTIMATE_MAX);
-}
-
-/** Ertl, 2017: x + sum over k >= 1 of x^(2^k) * 2^(k-1), for the untouched registers. */
-function sigma(share: number): number {
-  if (share === 1) return Number.POSITIVE_INFINITY;
-  let x = share;
-  let y = 1;
-  let sum = share;
-  let previous: number;
-  do {
-    x *= x;
-    previous = sum;
-    sum += x * y;
-    y += y;
-  } while (sum !== previous);
-  return sum;
-}
-
-/** Ertl, 2017: (1 - x - sum over k >= 1 of (1 - x^(2^-k))^2 * 2^-k) / 3, for the saturated ones. */
-function tau(share: number): number {
-  if (share === 0 || share === 1) return 0;
-  let x = share;
-  let y = 1;
-  let sum = 1 - share;
-  let previous: number;
-  do {
-    x = Math.sqrt(x);
-    previous = sum;
-    y *= 0.5;
-    sum -= (1 - x) ** 2 * y;
-  } while (sum !== previous);
-  return sum / 3;
 }
 
 function writeHeader(bytes: Uint8Array, encoding: number): void {

@@ -85,16 +85,22 @@ export class PackedRows {
 
   /** By the item's bytes. The rows must ascend. */
   boundsOf(utf8: Uint8Array): Bounds | undefined {
+    const row = this.rowOf(utf8);
+    return row < 0 ? undefined : { upper: this.uppers[row]!, lower: this.lowers[row]! };
+  }
+
+  /** Index of the row with an item's bytes, or -1. The rows must ascend. */
+  rowOf(utf8: Uint8Array): number {
     let low = 0;
     let high = this.size - 1;
     while (low <= high) {
       const middle = (low + high) >>> 1;
       const order = this.#compare(middle, utf8, 0, utf8.length);
-      if (order === 0) return { upper: this.uppers[middle]!, lower: this.lowers[middle]! };
+      if (order === 0) return middle;
       if (order < 0) low = middle + 1;
       else high = middle - 1;
     }
-    return undefined;
+    return -1;
   }
 
   #compare(index: number, other: Uint8Array, start: number, end: number): number {

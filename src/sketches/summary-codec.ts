@@ -1,11 +1,12 @@
 /*
- * The bytes of a Summary, format version 1. All that is known of the layout stands here.
+ * The bytes of a Summary, format version 1, in one column or two: the viewers (which actors each
+ * item had) stand apart when they are large, for most questions do not need them.
  *
  *   offset  size  field
  *        0     2  magic "TS"
  *        2     1  format version (1)
  *        3     1  flags: 1 items are sketched, 2 actors are sketched, 4 saturated, 8 incomplete,
- *                 16 the encoding is the canonical one
+ *                 16 the encoding is the canonical one, 32 the viewers stand apart
  *        4     4  seed id: fingerprint of the hash key (little-endian, as all words)
  *        8     4  CRC-32 of all bytes but these four
  *       12     -  varint total, varint total without actor, then sections to the end
@@ -16,11 +17,16 @@
  *                    rows of the candidates in the order of their bytes; then the cells, width *
  *                    depth varints, row after row
  *     3 actor set    the hashes as pairs of words (low, high)
+ *                    left out where the pairs in the same bytes give them
  *     4 registers    Redis's HYLL bytes (hyperloglog.ts)
+ *     5 pairs, 6 viewer sketch: see viewer-codec.ts
  *   rows, column by column: 4 bytes length of all items together, the items' UTF-8 bytes, a varint
  *   length of each, a varint count of each (its upper bound); of candidates also upper - lower.
- *   Ids from 5 on are free for what later versions add (actors per item, dimensions). A reader that
- *   does not know a section refuses the bytes: it must not answer without it.
+ *   Ids from 7 on are free for what later versions add. A reader that does not know a section
+ *   refuses the bytes: it must not answer without it.
+ *
+ * Summaries with actors but without viewers were written before these were kept: any item may have
+ * had all of their actors.
  *
  * The canonical encoding orders tables by UTF-8 bytes and actors by hash, so that equal summaries
  * have equal bytes, and items can be found in them. Short-lived bytes (log entries, parts) skip the
@@ -37,9 +43,20 @@ import { HyperLogLog } from './hyperloglog.ts';
 import { ItemSketch } from './item-sketch.ts';
 import { ItemTable } from './item-table.ts';
 import { PackedRows } from './packed-rows.ts';
+import { PairTable } from './pair-table.ts';
 import { SketchDecodeError } from './sketch-decode-error.ts';
 import { Summary, type SummaryContext, type SummaryState } from './summary.ts';
 import { TopK } from './top-k.ts';
+import {
+  addActorsOf,
+  decodeApart,
+  encodeApart,
+  readViewers,
+  type Viewers,
+  viewersSectionOf,
+  writeViewers,
+} from './viewer-codec.ts';
+import { ViewerSketch } from './viewer-sketch.ts';
 
 const MAGIC_T = 0x54;
 const MAGIC_S = 0x53;
@@ -52,44 +69,74 @@ const FLAG_ACTORS_SKETCHED = 2;
 const FLAG_SATURATED = 4;
 const FLAG_INCOMPLETE = 8;
 const FLAG_CANONICAL = 16;
-const FLAGS_KNOWN = 31;
+const FLAG_VIEWERS_APART = 32;
+const FLAGS_KNOWN = 63;
 
 const SECTION_ITEM_TABLE = 1;
 const SECTION_ITEM_SKETCH = 2;
 const SECTION_ACTOR_SET = 3;
 const SECTION_REGISTERS = 4;
+/** Smaller viewers are not worth a column of their own. */
+const APART_BYTES_MIN = 2_048;
 
 const BYTES_PER_ACTOR = 8;
 const TABLE_ROW_BYTES_MIN = 2;
 const CANDIDATE_BYTES_MIN = 3;
 const CANDIDATES_MAX = 1_000_000;
 
-/** The canonical bytes: equal for equal summaries. */
+/** The canonical bytes, viewers and all: equal for equal summaries. */
 export function encodeSummary(summary: Summary): Uint8Array {
-  return encode(summary, true);
+  return encode(summary, { isCanonical: true, mayStandApart: false }).counts;
 }
 
 /** The same format without the cost of sorting, for bytes that are soon merged again. */
 export function encodeSummaryUnordered(summary: Summary): Uint8Array {
-  return encode(summary, false);
+  return encode(summary, { isCanonical: false, mayStandApart: false }).counts;
+}
+
+/** The canonical bytes in two columns; `viewers` is null where they are small. */
+export interface SummaryColumns {
+  readonly counts: Uint8Array;
+  readonly viewers: Uint8Array | null;
+}
+
+export function encodeColumns(summary: Summary): SummaryColumns {
+  return encode(summary, { isCanonical: true, mayStandApart: true });
 }
 
 /**
- * Reads what either encoder wrote. Lengths are checked before anything is allocated; throws only
- * SketchDecodeError: damaged bytes, an unknown version or section, another hash key. The summary
- * may keep the bytes: they must not change any more.
+ * Reads what any of the encoders wrote; without the column of the viewers the summary is read
+ * without them. Lengths are checked before anything is allocated; throws only SketchDecodeError:
+ * damaged bytes, an unknown version or section, another hash key. The summary may keep the bytes:
+ * they must not change any more.
  */
-export function decodeSummary(bytes: Uint8Array, context: SummaryContext): Summary {
+export function decodeSummary(
+  counts: Uint8Array,
+  context: SummaryContext,
+  viewers?: Uint8Array,
+): Summary {
   try {
-    return Summary.fromState(context, decode(bytes, context));
+    return Summary.fromState(context, decode(counts, context, viewers ?? null));
   } catch (error) {
     if (error instanceof ByteReadError) throw new SketchDecodeError(`summary: ${error.message}`);
     throw error;
   }
 }
 
-function encode(summary: Summary, ordered: boolean): Uint8Array {
+interface EncodeOptions {
+  readonly isCanonical: boolean;
+  readonly mayStandApart: boolean;
+}
+
+function encode(summary: Summary, { isCanonical, mayStandApart }: EncodeOptions): SummaryColumns {
   const { total, withoutActor, saturated, incomplete, items, actors } = summary.state();
+  const { viewers } = summary;
+  const { seedId } = summary.context.hash;
+  const rows = items instanceof ItemSketch ? null : rowsOf(items);
+  if (isCanonical && rows !== null) sortRows(rows);
+  const payload = payloadOf(viewers, rows, isCanonical);
+  const isApart = mayStandApart && payload.length >= APART_BYTES_MIN;
+  const pairsGiveActors = viewers instanceof PairTable && !isApart;
   const writer = new ByteWriter();
   writer.uint8(MAGIC_T);
   writer.uint8(MAGIC_S);
@@ -99,23 +146,42 @@ function encode(summary: Summary, ordered: boolean): Uint8Array {
       (actors instanceof HyperLogLog ? FLAG_ACTORS_SKETCHED : 0) |
       (saturated ? FLAG_SATURATED : 0) |
       (incomplete ? FLAG_INCOMPLETE : 0) |
-      (ordered ? FLAG_CANONICAL : 0),
+      (isCanonical ? FLAG_CANONICAL : 0) |
+      (isApart ? FLAG_VIEWERS_APART : 0),
   );
-  writer.uint32(summary.context.hash.seedId);
+  writer.uint32(seedId);
   writer.uint32(0);
   writer.varint(total);
   writer.varint(withoutActor);
   if (items instanceof ItemSketch) {
     section(writer, SECTION_ITEM_SKETCH, () => writeItemSketch(writer, items));
-  } else if (items.size > 0) {
-    section(writer, SECTION_ITEM_TABLE, () => writeItemTable(writer, items, ordered));
+  } else if (rows !== null && rows.length > 0) {
+    section(writer, SECTION_ITEM_TABLE, () => writeItemTable(writer, rows));
   }
   if (actors instanceof HyperLogLog) {
     section(writer, SECTION_REGISTERS, () => writer.raw(actors.encode()));
-  } else if (actors.size > 0) {
-    section(writer, SECTION_ACTOR_SET, () => writeActors(writer, actors, ordered));
+  } else if (actors.size > 0 && !pairsGiveActors) {
+    section(writer, SECTION_ACTOR_SET, () => writeActors(writer, actors, isCanonical));
   }
+  const id = viewersSectionOf(viewers);
+  if (payload.length > 0 && !isApart) section(writer, id, () => writer.raw(payload));
   writer.patchUint32(CRC_OFFSET, checksumOf(writer.view(0)));
+  return {
+    counts: writer.finish(),
+    viewers: isApart ? encodeApart(id, seedId, payload) : null,
+  };
+}
+
+/** Empty where there are no actors at all. */
+function payloadOf(
+  viewers: Viewers,
+  rows: readonly Candidate[] | null,
+  isCanonical: boolean,
+): Uint8Array {
+  const writer = new ByteWriter();
+  const isEmpty = viewers instanceof PairTable && viewers.size === 0;
+  const items = viewers instanceof PairTable ? (rows ?? []).map(({ item }) => item) : [];
+  if (!isEmpty) writeViewers(writer, viewers, items, isCanonical);
   return writer.finish();
 }
 
@@ -131,9 +197,7 @@ function section(writer: ByteWriter, id: number, writePayload: () => void): void
   writer.patchUint32(lengthOffset, writer.length - lengthOffset - 4);
 }
 
-function writeItemTable(writer: ByteWriter, table: ItemTable, ordered: boolean): void {
-  const rows = rowsOf(table);
-  if (ordered) sortRows(rows);
+function writeItemTable(writer: ByteWriter, rows: readonly Candidate[]): void {
   writer.varint(rows.length);
   writeRows(writer, rows);
 }
@@ -184,83 +248,126 @@ function writeActors(writer: ByteWriter, actors: ActorSet, ordered: boolean): vo
   for (const word of actors.sorted()) writer.uint32(word);
 }
 
-function decode(bytes: Uint8Array, context: SummaryContext): SummaryState {
+/** What has been read, and what later sections refer to. */
+interface Decoding {
+  readonly context: SummaryContext;
+  readonly isCanonical: boolean;
+  readonly total: number;
+  /** Of the item table. */
+  rows: PackedRows | null;
+  items: ItemTable | ItemSketch;
+  actors: ActorSet | HyperLogLog | null;
+  viewers: Viewers | null;
+}
+
+function decode(
+  bytes: Uint8Array,
+  context: SummaryContext,
+  apart: Uint8Array | null,
+): SummaryState {
+  const { seedId } = context.hash;
   const reader = new ByteReader(bytes);
   if (reader.uint8() !== MAGIC_T || reader.uint8() !== MAGIC_S) fail('not the bytes of a summary');
   const version = reader.uint8();
   if (version !== VERSION) fail(`format version ${version} is not known`);
   const flags = reader.uint8();
   if (flags > FLAGS_KNOWN) fail('unknown flags');
-  if (reader.uint32() !== context.hash.seedId) fail('written under another hash key');
+  if (reader.uint32() !== seedId) fail('written under another hash key');
   if (reader.uint32() !== checksumOf(bytes)) fail('the checksum does not fit');
-  const state: SummaryState = {
-    total: reader.varint(),
-    withoutActor: reader.varint(),
+  const total = reader.varint();
+  const withoutActor = reader.varint();
+  const read: Decoding = {
+    context,
+    isCanonical: (flags & FLAG_CANONICAL) !== 0,
+    total,
+    rows: null,
+    items: new ItemTable(),
+    actors: null,
+    viewers: null,
+  };
+  readSections(reader, read);
+  const sketched = read.items instanceof ItemSketch ? FLAG_ITEMS_SKETCHED : 0;
+  const registers = read.actors instanceof HyperLogLog ? FLAG_ACTORS_SKETCHED : 0;
+  if ((flags & (FLAG_ITEMS_SKETCHED | FLAG_ACTORS_SKETCHED)) !== (sketched | registers)) {
+    fail('flags and sections contradict each other');
+  }
+  const isApart = (flags & FLAG_VIEWERS_APART) !== 0;
+  if (isApart && read.viewers !== null) fail('viewers are given twice');
+  return {
+    total,
+    withoutActor,
     saturated: (flags & FLAG_SATURATED) !== 0,
     incomplete: (flags & FLAG_INCOMPLETE) !== 0,
-    items: new ItemTable(),
-    actors: new ActorSet(),
+    items: read.items,
+    actors: read.actors ?? actorsOf(read.viewers),
+    viewers: isApart ? viewersApart(apart, read) : (read.viewers ?? noViewers(read, withoutActor)),
   };
-  const isCanonical = (flags & FLAG_CANONICAL) !== 0;
+}
+
+function viewersApart(apart: Uint8Array | null, { context, rows }: Decoding): Viewers | null {
+  const { hash, shape } = context;
+  if (apart === null) return null;
+  return decodeApart(apart, rows, { seedId: hash.seedId, viewerBytes: shape.viewerBytes });
+}
+
+/** Pairs say who the actors are, and so they do not stand there again. */
+function actorsOf(viewers: Viewers | null): ActorSet {
+  const actors = new ActorSet();
+  if (viewers instanceof PairTable) addActorsOf(viewers, actors);
+  return actors;
+}
+
+/** Without actors nobody has any; else the bytes are older than viewers are: `loseViewers`. */
+function noViewers({ actors, total, context }: Decoding, withoutActor: number): Viewers {
+  if (actors === null) return new PairTable();
+  return new ViewerSketch(context.shape.viewerBytes, Math.max(total - withoutActor, 0));
+}
+
+function readSections(reader: ByteReader, read: Decoding): void {
   let lastId = 0;
   while (reader.remaining > 0) {
     const id = reader.uint8();
     if (id <= lastId) fail('sections are out of order');
     lastId = id;
     const payload = new ByteReader(reader.raw(reader.uint32()));
-    readSection(id, payload, state, context, isCanonical);
+    readSection(id, payload, read);
     payload.expectEnd();
   }
-  const sketched = state.items instanceof ItemSketch ? FLAG_ITEMS_SKETCHED : 0;
-  const registers = state.actors instanceof HyperLogLog ? FLAG_ACTORS_SKETCHED : 0;
-  if ((flags & (FLAG_ITEMS_SKETCHED | FLAG_ACTORS_SKETCHED)) !== (sketched | registers)) {
-    fail('flags and sections contradict each other');
-  }
-  return state;
 }
 
-function readSection(
-  id: number,
-  payload: ByteReader,
-  state: SummaryState,
-  context: SummaryContext,
-  isCanonical: boolean,
-): void {
+function readSection(id: number, payload: ByteReader, read: Decoding): void {
+  const { context, total } = read;
   switch (id) {
     case SECTION_ITEM_TABLE:
-      state.items = readItemTable(payload, state.total, context, isCanonical);
+      readItemTable(payload, read);
       break;
     case SECTION_ITEM_SKETCH:
-      if (state.items instanceof ItemSketch || state.items.size > 0) {
-        fail('items are given twice');
-      }
-      state.items = readItemSketch(payload, state.total, context);
+      if (read.rows !== null) fail('items are given twice');
+      read.items = readItemSketch(payload, total, context);
       break;
     case SECTION_ACTOR_SET:
-      state.actors = readActors(payload);
+      read.actors = readActors(payload);
       break;
     case SECTION_REGISTERS:
-      if (!(state.actors instanceof ActorSet) || state.actors.size > 0) {
-        fail('actors are given twice');
-      }
-      state.actors = HyperLogLog.decode(payload.raw(payload.remaining));
+      if (read.actors !== null) fail('actors are given twice');
+      read.actors = HyperLogLog.decode(payload.raw(payload.remaining));
       break;
-    default:
-      fail(`section ${id} is not known`);
+    default: {
+      const viewers = readViewers(id, payload, read.rows, context.shape.viewerBytes);
+      if (viewers === null) fail(`section ${id} is not known`);
+      if (read.viewers !== null) fail('viewers are given twice');
+      read.viewers = viewers;
+    }
   }
 }
 
 /** Who wrote canonical bytes has sorted the rows: to look again takes as long as to read them. */
-function readItemTable(
-  payload: ByteReader,
-  total: number,
-  { hash }: SummaryContext,
-  isCanonical: boolean,
-): ItemTable {
+function readItemTable(payload: ByteReader, read: Decoding): void {
+  const { context, isCanonical, total } = read;
   const count = payload.count(TABLE_ROW_BYTES_MIN);
   if (count === 0) fail('the item table is empty');
-  const rows = new PackedRows(payload, count, total, { hasGaps: false, isAscending: isCanonical });
-  return ItemTable.of(rows, hash) ?? fail('an item is listed twice');
+  read.rows = new PackedRows(payload, count, total, { hasGaps: false, isAscending: isCanonical });
+  read.items = ItemTable.of(read.rows, context.hash) ?? fail('an item is listed twice');
 }
 
 function readItemSketch(payload: ByteReader, total: number, context: SummaryContext): ItemSketch {

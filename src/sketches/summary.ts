@@ -1,19 +1,24 @@
 /*
  * What      Everything Tally keeps about some events: how many, how often each item occurred, which
- *           were most frequent, and how many different actors there were. One type, one merge.
- * Paper     The parts are those of item-sketch.ts and hyperloglog.ts; mergeable summaries: Agarwal
- *           et al., 2012. Exact tables are kept until they pass a limit, then they become sketches.
- * Params    SummaryShape: width and depth of the cells, candidates, and the limits up to which
- *           items (their number, and their bytes) and actors are kept exactly.
+ *           were most frequent, how many different actors there were, of all items and of each. One
+ *           type, one merge.
+ * Paper     The parts are those of item-sketch.ts, hyperloglog.ts and viewer-sketch.ts; mergeable
+ *           summaries: Agarwal et al., 2012. Exact tables are kept until they pass a limit, then
+ *           they become sketches.
+ * Params    SummaryShape: width and depth of the cells, candidates, bytes for the items' actors,
+ *           and the limits up to which items (their number, and their bytes), actors and pairs of
+ *           the two are kept exactly.
  * Guarantee While `itemsExact`: counts are exact. Else lower <= true <= upper for every item, and
  *           upper <= true + epsilon * total with probability 1 - delta. While `actorsExact`: the
- *           number of different actor hashes; else HyperLogLog's 0.81 % standard error.
+ *           number of different actor hashes; else HyperLogLog's 0.81 % standard error. An item's
+ *           actors: exact while pairs are; else as viewer-sketch.ts promises.
  *           `total` and `withoutActor` are exact up to 2^53 - 1; past it `saturated` is true.
- * Memory    A few hundred bytes while small; at most 8 * width * depth + 16 KiB + candidates.
+ * Memory    A few hundred bytes while small; at most 8 * width * depth + 16 KiB + candidates + the
+ *           viewers.
  * Cost      add: one map update, or O(depth). merge: the size of both.
  * Merge     Commutative, associative, with the empty summary as identity; byte for byte (of the
  *           canonical encoding) for total, exact tables, registers and the exact flags, as bounds
- *           for cells, candidates, cut-off. The argument is unchanged.
+ *           for cells, candidates, viewers, cut-offs. The argument is unchanged.
  * Not       Not an order of events and no removal; it does not know which bucket it is of.
  */
 import { assert } from '../lib/assert.ts';
@@ -25,6 +30,8 @@ import { HyperLogLog } from './hyperloglog.ts';
 import type { ItemKey } from './item-key.ts';
 import { ItemSketch } from './item-sketch.ts';
 import { ItemTable } from './item-table.ts';
+import { PairTable } from './pair-table.ts';
+import { ViewerSketch } from './viewer-sketch.ts';
 
 export interface SummaryShape extends CountMinShape {
   /** How many of the heaviest items are listed beside the cells. */
@@ -34,6 +41,10 @@ export interface SummaryShape extends CountMinShape {
   readonly exactItemBytes: number;
   /** Above so many different actors their number becomes an estimate. */
   readonly exactActors: number;
+  /** The same for pairs of an item and one of its actors. */
+  readonly exactPairs: number;
+  /** Above it, the bytes for the actors of the items that have most. */
+  readonly viewerBytes: number;
 }
 
 /** A summary that is not added to any more: 5 x 16,384 cells, epsilon = e / 16,384 = 0.017 %. */
@@ -44,10 +55,16 @@ export const CLOSED_SHAPE: SummaryShape = {
   exactItems: 16_384,
   exactItemBytes: 8 * 2 ** 20,
   exactActors: 1_536,
+  exactPairs: 8_192,
+  viewerBytes: 128 * 2 ** 10,
 };
 
 /** A part of a bucket that is still open: exact, so that the closed summary can be tight. */
-export const PART_SHAPE: SummaryShape = { ...CLOSED_SHAPE, exactItems: 262_144 };
+export const PART_SHAPE: SummaryShape = {
+  ...CLOSED_SHAPE,
+  exactItems: 262_144,
+  exactPairs: 262_144,
+};
 
 /** What summaries that are to be merged have in common. */
 export interface SummaryContext {
@@ -67,6 +84,14 @@ export interface SummaryState {
   incomplete: boolean;
   items: ItemTable | ItemSketch;
   actors: ActorSet | HyperLogLog;
+  /** Null where they have not been read. */
+  viewers: PairTable | ViewerSketch | null;
+}
+
+/** The halves of an actor's keyed hash. */
+export interface ActorHash {
+  readonly lo: number;
+  readonly hi: number;
 }
 
 export class Summary {
@@ -79,6 +104,8 @@ export class Summary {
   #table: ItemTable | null = new ItemTable();
   #sketch: ItemSketch | null = null;
   #actors: ActorSet | HyperLogLog = new ActorSet();
+  /** Pairs while items and pairs are few enough; null in a summary read without them. */
+  #viewers: PairTable | ViewerSketch | null = new PairTable();
 
   constructor(context: SummaryContext) {
     this.context = context;
@@ -92,6 +119,7 @@ export class Summary {
     summary.#saturated = state.saturated;
     summary.incomplete = state.incomplete;
     summary.#actors = state.actors;
+    summary.#viewers = state.viewers;
     if (state.items instanceof ItemSketch) summary.#becomeSketch(state.items);
     else summary.#table = state.items;
     return summary;
@@ -105,6 +133,7 @@ export class Summary {
       incomplete: this.incomplete,
       items: this.#table ?? this.#itemSketch,
       actors: this.#actors,
+      viewers: this.#viewers,
     };
   }
 
@@ -134,6 +163,22 @@ export class Summary {
     return this.#actors;
   }
 
+  /** False when it was read without its viewers: it can neither be asked for them nor merged. */
+  get viewersLoaded(): boolean {
+    return this.#viewers !== null;
+  }
+
+  /** Which actors each item had, of all items or of those with most. */
+  get viewers(): PairTable | ViewerSketch {
+    assert(this.#viewers !== null, 'the viewers were read');
+    return this.#viewers;
+  }
+
+  /** Pairs of an item and one of its actors, while they are exact. */
+  get pairCount(): number {
+    return this.#viewers instanceof PairTable ? this.#viewers.size : 0;
+  }
+
   /** Different items while exact; listed ones otherwise. */
   get itemCount(): number {
     return this.listed.size;
@@ -152,11 +197,12 @@ export class Summary {
   /** About how much memory this takes. */
   get byteLength(): number {
     const cellBytes = this.#sketch?.cells.byteLength ?? 0;
-    return FIXED_BYTES + this.listed.byteLength + cellBytes + this.#actors.byteLength;
+    const actorBytes = this.#actors.byteLength + (this.#viewers?.byteLength ?? 0);
+    return FIXED_BYTES + this.listed.byteLength + cellBytes + actorBytes;
   }
 
-  /** Counts an item; `count` is a positive safe integer. The actor is added separately. */
-  add(item: string, count: number): void {
+  /** Counts an item; `count` is a positive safe integer. */
+  add(item: string, count: number, actor: ActorHash | null): void {
     this.#grow(count);
     if (this.#table === null) {
       this.#itemSketch.add(item, count, this.context.hash);
@@ -164,23 +210,20 @@ export class Summary {
       this.#table.add(item, count);
       this.#sketchAboveLimit(this.#table);
     }
-  }
-
-  /** `lo` and `hi` are the halves of the actor's keyed hash. */
-  addActor(lo: number, hi: number): void {
-    if (this.#actors instanceof HyperLogLog) {
-      this.#actors.addHash(lo, hi);
+    if (actor === null) {
+      this.#withoutActor = this.#bounded(this.#withoutActor + count);
       return;
     }
-    this.#actors.add(lo, hi);
-    if (this.#actors.size > this.context.shape.exactActors) {
-      this.#actors = registersOf(this.#actors);
+    this.#addActor(actor.lo, actor.hi);
+    const { viewers } = this;
+    if (viewers instanceof PairTable) {
+      viewers.add(item, actor.lo, actor.hi);
+      this.#sketchPairsAboveLimit(viewers);
+    } else {
+      const pair = new PairTable();
+      pair.add(item, actor.lo, actor.hi);
+      viewers.mergePairs(pair);
     }
-  }
-
-  /** Notes that so many of the counted events named no actor. */
-  addWithoutActor(count: number): void {
-    this.#withoutActor = this.#bounded(this.#withoutActor + count);
   }
 
   /** lower <= true count <= upper. */
@@ -204,6 +247,13 @@ export class Summary {
     this.incomplete ||= other.incomplete;
     this.#mergeItems(other);
     this.#mergeActors(other.#actors);
+    this.#mergeViewers(other.viewers);
+  }
+
+  /** From now on any item may have had all actors: what is known of them could not be read. */
+  loseViewers(): void {
+    const actorsMax = Math.max(this.#total - this.#withoutActor, 0);
+    this.#viewers = new ViewerSketch(this.context.shape.viewerBytes, actorsMax);
   }
 
   clone(): Summary {
@@ -215,6 +265,7 @@ export class Summary {
     copy.#table = this.#table?.clone() ?? null;
     copy.#sketch = this.#sketch?.clone() ?? null;
     copy.#actors = this.#actors.clone();
+    copy.#viewers = this.#viewers?.clone() ?? null;
     return copy;
   }
 
@@ -240,11 +291,49 @@ export class Summary {
 
   #mergeActors(other: ActorSet | HyperLogLog): void {
     if (other instanceof ActorSet) {
-      other.forEach((lo, hi) => this.addActor(lo, hi));
+      other.forEach((lo, hi) => this.#addActor(lo, hi));
       return;
     }
     if (this.#actors instanceof ActorSet) this.#actors = registersOf(this.#actors);
     this.#actors.merge(other);
+  }
+
+  #addActor(lo: number, hi: number): void {
+    if (this.#actors instanceof HyperLogLog) {
+      this.#actors.addHash(lo, hi);
+      return;
+    }
+    this.#actors.add(lo, hi);
+    if (this.#actors.size > this.context.shape.exactActors) {
+      this.#actors = registersOf(this.#actors);
+    }
+  }
+
+  #mergeViewers(other: PairTable | ViewerSketch): void {
+    const { viewers } = this;
+    if (viewers instanceof PairTable) {
+      if (other instanceof PairTable) {
+        viewers.merge(other);
+        this.#sketchPairsAboveLimit(viewers);
+        return;
+      }
+      const sketch = new ViewerSketch(this.context.shape.viewerBytes);
+      sketch.merge(other);
+      sketch.mergePairs(viewers);
+      this.#viewers = sketch;
+    } else if (other instanceof PairTable) {
+      viewers.mergePairs(other);
+    } else {
+      viewers.merge(other);
+    }
+  }
+
+  #sketchPairsAboveLimit(pairs: PairTable): void {
+    if (pairs.size > this.context.shape.exactPairs) this.#sketchPairs(pairs);
+  }
+
+  #sketchPairs(pairs: PairTable): void {
+    this.#viewers = ViewerSketch.ofPairs(pairs, this.context.shape.viewerBytes);
   }
 
   #mergeTables(own: ItemTable, other: ItemTable): void {
@@ -278,6 +367,8 @@ export class Summary {
   #becomeSketch(sketch: ItemSketch): void {
     this.#sketch = sketch;
     this.#table = null;
+    // Pairs are stored beside the rows of a table: without one, they are not kept.
+    if (this.#viewers instanceof PairTable) this.#sketchPairs(this.#viewers);
   }
 
   #grow(count: number): void {

@@ -72,10 +72,7 @@ export class BatchBuilder {
     count: number,
     actor: { readonly lo: number; readonly hi: number } | null,
   ): void {
-    const { summary } = this.#groupOf(share, bucket);
-    summary.add(item, count);
-    if (actor === null) summary.addWithoutActor(count);
-    else summary.addActor(actor.lo, actor.hi);
+    this.#groupOf(share, bucket).summary.add(item, count, actor);
   }
 
   /** Adds all that the other has summed up; the other must not be used any more. */

@@ -9,7 +9,7 @@ import type { Tag, TagSource } from '../lib/random-tag.ts';
 import { BrokenStreamError } from '../lib/store-errors.ts';
 import { SketchDecodeError } from '../sketches/sketch-decode-error.ts';
 import { Summary, type SummaryContext } from '../sketches/summary.ts';
-import { decodeSummary, encodeSummary } from '../sketches/summary-codec.ts';
+import { decodeSummary, encodeColumns } from '../sketches/summary-codec.ts';
 import { type Bucket, bucketKey, expiresAtMs, keptFrom, type Retention } from './buckets.ts';
 import { compactionDueMs, openBuckets, planCompaction } from './compaction-plan.ts';
 import { COMPACT_STREAMS_MAX } from './limits.ts';
@@ -187,7 +187,10 @@ export class Compactor {
     { context }: Closing,
   ): Promise<Map<string, Summary> | null> {
     const { store } = this.#options;
-    const stored = await store.readSummaries(partition, share, buckets, 'counts');
+    const [stored, viewers] = await Promise.all([
+      store.readSummaries(partition, share, buckets, 'counts'),
+      store.readSummaries(partition, share, buckets, 'viewers'),
+    ]);
     const targets = new Map<string, Summary>();
     for (const [at, bucket] of buckets.entries()) {
       const tag = index.summaryTags[at]!;
@@ -195,16 +198,10 @@ export class Compactor {
       let target = new Summary(context);
       if (tag === 'broken') {
         target.incomplete = true;
-      } else if (tag !== (found?.tag ?? null)) {
+      } else if (tag !== (found?.tag ?? null) || (viewers[at]?.tag ?? tag) !== tag) {
         return null;
       } else if (found !== null) {
-        try {
-          target = decodeSummary(found.blob, context);
-        } catch (error) {
-          if (!(error instanceof SketchDecodeError)) throw error;
-          target.incomplete = true;
-          aside.push({ reason: error.message, blob: found.blob });
-        }
+        target = targetOf(found.blob, viewers[at]?.blob, context, aside);
       }
       targets.set(bucketKey(bucket), target);
     }
@@ -222,8 +219,7 @@ export class Compactor {
       bucket,
       expectedTag: index.summaryTags[at]!,
       tag: tags(),
-      counts: encodeSummary(targets.get(bucketKey(bucket))!),
-      viewers: null,
+      ...encodeColumns(targets.get(bucketKey(bucket))!),
       expiresAtMs: expiresAtMs(bucket, retention),
     }));
   }
@@ -256,6 +252,37 @@ export class Compactor {
     const lostParts = tags.filter((_, at) => (blobs[at] ?? null) === null);
     const removeParts = tags.filter((_, at) => (blobs[at] ?? null) !== null);
     return { summaries, unusable, removal: { removeParts, lostParts }, aside };
+  }
+}
+
+/** What is stored, as far as it is whole: what is damaged goes aside, and the summary says so. */
+function targetOf(
+  counts: Uint8Array,
+  viewers: Uint8Array | undefined,
+  context: SummaryContext,
+  aside: Aside[],
+): Summary {
+  try {
+    const whole = decodeSummary(counts, context, viewers);
+    if (whole.viewersLoaded) return whole;
+  } catch (error) {
+    if (!(error instanceof SketchDecodeError)) throw error;
+    aside.push({ reason: error.message, blob: Buffer.concat([counts, viewers ?? Buffer.of()]) });
+  }
+  const rest = decodeCounts(counts, context);
+  rest.incomplete = true;
+  return rest;
+}
+
+/** Empty when they are damaged. */
+function decodeCounts(counts: Uint8Array, context: SummaryContext): Summary {
+  try {
+    const summary = decodeSummary(counts, context);
+    if (!summary.viewersLoaded) summary.loseViewers();
+    return summary;
+  } catch (error) {
+    if (!(error instanceof SketchDecodeError)) throw error;
+    return new Summary(context);
   }
 }
 

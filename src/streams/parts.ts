@@ -1,13 +1,14 @@
 /** Making exact parts: as few as possible, none larger than a part may be. */
 import type { TagSource } from '../lib/random-tag.ts';
+import { BYTES_PER_HASH } from '../sketches/viewer-set.ts';
 import { Summary, type SummaryContext } from '../sketches/summary.ts';
 import { encodeSummaryUnordered } from '../sketches/summary-codec.ts';
 import type { Bucket } from './buckets.ts';
 import { PART_BYTES_MAX } from './limits.ts';
 import type { NewPart } from './store-port.ts';
 
-/** Bytes of an item's row in the encoding, beside the item's own. */
-const ROW_BYTES_MAX = 10;
+/** Bytes of an item's row in the encoding, beside the item's own and those of its actors. */
+const ROW_BYTES_MAX = 13;
 
 /** Merges exact summaries into as few exact ones as a part's limits allow. */
 export function mergeExactly(summaries: readonly Summary[], context: SummaryContext): Summary[] {
@@ -36,7 +37,10 @@ export function partsOf(
 }
 
 function fitsInto(target: Summary, added: Summary): boolean {
+  const { exactItems, exactPairs } = target.context.shape;
   const itemCount = target.itemCount + added.itemCount;
-  const bytes = target.itemBytes + added.itemBytes + itemCount * ROW_BYTES_MAX;
-  return itemCount <= target.context.shape.exactItems && bytes <= PART_BYTES_MAX;
+  const pairCount = target.pairCount + added.pairCount;
+  const itemBytes = target.itemBytes + added.itemBytes;
+  const bytes = itemBytes + itemCount * ROW_BYTES_MAX + pairCount * BYTES_PER_HASH;
+  return itemCount <= exactItems && pairCount <= exactPairs && bytes <= PART_BYTES_MAX;
 }

@@ -134,12 +134,10 @@ describe('merging summaries', () => {
         const b = summaryOf(listB, context);
         const before = hexOf(b);
         a.merge(b);
-        a.add('/item/0', 1);
-        a.addActor(1, 2);
+        a.add('/item/0', 1, { lo: 1, hi: 2 });
         expect(hexOf(b)).toBe(before);
         const merged = hexOf(a);
-        b.add('/item/1', 1);
-        b.addActor(3, 4);
+        b.add('/item/1', 1, { lo: 3, hi: 4 });
         expect(hexOf(a)).toBe(merged);
       }),
     );

@@ -86,7 +86,7 @@ function zipfMinutes(
     const summary = new Summary(context);
     for (let event = 0; event < events; event += 1) {
       const item = `/item/${(sampler.next(prng) + minute * drift) % items}`;
-      summary.add(item, 1);
+      summary.add(item, 1, null);
       oracle.add(item, 1);
     }
     return decodeSummary(encodeSummary(summary), context);
@@ -201,10 +201,10 @@ describe('the top of a view', () => {
       const summary = new Summary(closedContext);
       for (let item = 0; item < 20; item += 1) {
         const name = index % 2 === 0 ? `often ${item}` : `once ${index} ${item}`;
-        summary.add(name, 1_000 + item);
+        summary.add(name, 1_000 + item, null);
       }
-      for (let item = 0; item < 5; item += 1) summary.add(`even ${item}`, 520);
-      for (let item = 0; item < 1_000; item += 1) summary.add(`rare ${index} ${item}`, 1);
+      for (let item = 0; item < 5; item += 1) summary.add(`even ${item}`, 520, null);
+      for (let item = 0; item < 1_000; item += 1) summary.add(`rare ${index} ${item}`, 1, null);
       return summary;
     });
     const view = viewOf(...summaries);
@@ -369,10 +369,10 @@ describe('the distinct actors of a view', () => {
     let within = 0;
     for (let seed = 1; seed <= setCount; seed += 1) {
       const summary = new Summary(smallContext);
-      summary.add('page', 10_000);
+      summary.add('page', 10_000, null);
       const prng = new Prng(seed);
       for (let actor = 0; actor < 3000; actor += 1) {
-        summary.addActor(prng.nextUint32(), prng.nextUint32());
+        summary.add('page', 1, { lo: prng.nextUint32(), hi: prng.nextUint32() });
       }
       const { lower, upper } = viewOf(summary).distinct();
       if (lower <= 3000 && 3000 <= upper) within += 1;

@@ -34,7 +34,7 @@ function contextOf(seed: number, shape: SummaryShape): SummaryContext {
 const WAYS = {
   'one by one': (events: readonly string[], context: SummaryContext): Summary => {
     const summary = new Summary(context);
-    for (const item of events) summary.add(item, 1);
+    for (const item of events) summary.add(item, 1, null);
     return summary;
   },
   'by exact parts': (events: readonly string[], context: SummaryContext): Summary => {
@@ -132,13 +132,13 @@ describe.each(DATASETS)('a summary of $name', ({ generate }) => {
 describe('a summary', () => {
   it('counts exactly up to its limit of items, and estimates from limit + 1 on', () => {
     const summary = new Summary(smallContext);
-    for (let item = 0; item < SMALL_SHAPE.exactItems; item += 1) summary.add(`item-${item}`, 5);
+    for (let item = 0; item < SMALL_SHAPE.exactItems; item += 1) summary.add(`item-${item}`, 5, null);
     expect(summary.itemsExact).toBe(true);
     expect(summary.itemCount).toBe(SMALL_SHAPE.exactItems);
-    summary.add('item-0', 1);
+    summary.add('item-0', 1, null);
     expect(summary.itemsExact).toBe(true);
     expect(summary.cut).toBe(0);
-    summary.add('one more', 1);
+    summary.add('one more', 1, null);
     expect(summary.itemsExact).toBe(false);
     expect(summary.itemCount).toBe(SMALL_SHAPE.candidates);
     expect(summary.cut).toBe(5);
@@ -147,30 +147,33 @@ describe('a summary', () => {
   it('counts exactly up to its limit of bytes, and estimates one byte later', () => {
     const shape = { ...SMALL_SHAPE, exactItemBytes: 10 };
     const atLimit = new Summary({ hash: testHash, shape });
-    atLimit.add('é'.repeat(4), 1);
-    atLimit.add('ab', 1);
+    atLimit.add('é'.repeat(4), 1, null);
+    atLimit.add('ab', 1, null);
     expect(atLimit.itemBytes).toBe(10);
     expect(atLimit.itemsExact).toBe(true);
-    atLimit.add('c', 1);
+    atLimit.add('c', 1, null);
     expect(atLimit.itemsExact).toBe(false);
   });
 
   it('knows actors exactly up to its limit, and estimates from limit + 1 on', () => {
     const summary = new Summary(smallContext);
-    for (let actor = 0; actor < SMALL_SHAPE.exactActors; actor += 1) summary.addActor(actor, 1);
-    summary.addActor(0, 1);
+    for (let actor = 0; actor < SMALL_SHAPE.exactActors; actor += 1) {
+      summary.add('page', 1, { lo: actor, hi: 1 });
+    }
+    summary.add('page', 1, { lo: 0, hi: 1 });
     expect(summary.actorsExact).toBe(true);
-    summary.addActor(99, 99);
+    summary.add('page', 1, { lo: 99, hi: 99 });
     expect(summary.actorsExact).toBe(false);
   });
 
   it('has the limits of the closed shape at 16,384 items and 1,536 actors', () => {
     const summary = new Summary(closedContext);
-    for (let number = 0; number < 16_384; number += 1) summary.add(`item-${number}`, 1);
-    for (let number = 0; number < 1536; number += 1) summary.addActor(number, number);
+    for (let number = 0; number < 16_384; number += 1) summary.add(`item-${number}`, 1, null);
+    for (let number = 0; number < 1536; number += 1) {
+      summary.add('item-0', 1, { lo: number, hi: number });
+    }
     expect([summary.itemsExact, summary.actorsExact]).toEqual([true, true]);
-    summary.add('one more', 1);
-    summary.addActor(1, 2);
+    summary.add('one more', 1, { lo: 1, hi: 2 });
     expect([summary.itemsExact, summary.actorsExact]).toEqual([false, false]);
   });
 
@@ -178,7 +181,7 @@ describe('a summary', () => {
     const summary = new Summary(smallContext);
     const oracle = new CountOracle();
     const add = (item: string, count: number): void => {
-      summary.add(item, count);
+      summary.add(item, count, null);
       oracle.add(item, count);
     };
     add('early', 3);
@@ -220,17 +223,17 @@ describe('a summary', () => {
   it('has clones that do not change with it, nor it with them', () => {
     for (const context of [smallContext, closedContext]) {
       const summary = WAYS['one by one'](DATASETS[2]!.generate(300, 1), context);
-      for (let actor = 0; actor < 20; actor += 1) summary.addActor(actor, 7);
+      for (let actor = 0; actor < 20; actor += 1) {
+        summary.add('page', 1, { lo: actor, hi: 7 });
+      }
       const before = hexOf(summary);
       const copy = summary.clone();
       expect(hexOf(copy)).toBe(before);
-      copy.add('new', 7);
-      copy.addActor(1, 1);
-      copy.addWithoutActor(7);
+      copy.add('new', 7, { lo: 1, hi: 1 });
+      copy.add('new', 7, null);
       expect(hexOf(summary)).toBe(before);
       const changed = hexOf(copy);
-      summary.add('other', 5);
-      summary.addActor(2, 2);
+      summary.add('other', 5, { lo: 2, hi: 2 });
       expect(hexOf(copy)).toBe(changed);
     }
   });
@@ -245,13 +248,13 @@ describe('a summary', () => {
     const empty = new Summary(closedContext).byteLength;
     expect(empty).toBeLessThan(1000);
     const exact = new Summary(closedContext);
-    for (let number = 0; number < 1000; number += 1) exact.add(`item-${number}`, 1);
+    for (let number = 0; number < 1000; number += 1) exact.add(`item-${number}`, 1, null);
     expect(exact.byteLength).toBeGreaterThan(1000 * 60);
-    for (let number = 1000; number < 17_000; number += 1) exact.add(`item-${number}`, 1);
+    for (let number = 1000; number < 17_000; number += 1) exact.add(`item-${number}`, 1, null);
     const cells = 5 * 16_384 * 4;
     expect(exact.byteLength).toBeGreaterThan(cells + 2000 * 60);
     expect(exact.byteLength).toBeLessThan(cells + 2000 * 300);
-    exact.add('many', 2 ** 33);
+    exact.add('many', 2 ** 33, null);
     expect(exact.byteLength).toBeGreaterThan(2 * cells);
   });
 });

@@ -69,6 +69,6 @@ test('parts carry a tag each, their size, and what they were made of', () => {
 
 function summaryOf(items: readonly string[]): Summary {
   const summary = new Summary(context);
-  for (const item of items) summary.add(item, 1);
+  for (const item of items) summary.add(item, 1, null);
   return summary;
 }

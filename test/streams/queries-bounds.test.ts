@@ -20,6 +20,8 @@ const SMALL_SHAPE: SummaryShape = {
   exactItems: 4,
   exactItemBytes: 1_000,
   exactActors: 5,
+  exactPairs: 12,
+  viewerBytes: 400,
 };
 
 const events: fc.Arbitrary<EventInput[]> = fc.array(

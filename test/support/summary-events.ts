@@ -28,6 +28,8 @@ export const SMALL_SHAPE: SummaryShape = {
   exactItems: 6,
   exactItemBytes: 200,
   exactActors: 5,
+  exactPairs: 12,
+  viewerBytes: 200,
 };
 
 export const smallContext: SummaryContext = { hash: testHash, shape: SMALL_SHAPE };
@@ -42,6 +44,8 @@ export const shapes: fc.Arbitrary<SummaryShape> = fc.oneof(
     exactItems: fc.integer({ min: 2, max: 20 }),
     exactItemBytes: fc.constantFrom(20, 100_000),
     exactActors: fc.integer({ min: 1, max: 12 }),
+    exactPairs: fc.integer({ min: 1, max: 30 }),
+    viewerBytes: fc.integer({ min: 100, max: 2_000 }),
   }),
   fc.constant(CLOSED_SHAPE),
 );
@@ -66,13 +70,8 @@ export const eventLists: fc.Arbitrary<SummaryEvent[]> = fc.array(event, { maxLen
 export function addEvents(summary: Summary, events: Iterable<SummaryEvent>): void {
   const { hash } = summary.context;
   for (const { item, count, actor } of events) {
-    summary.add(item, count);
-    if (actor === null) {
-      summary.addWithoutActor(count);
-    } else {
-      hash.hashString(actor);
-      summary.addActor(hash.lo, hash.hi);
-    }
+    if (actor !== null) hash.hashString(actor);
+    summary.add(item, count, actor === null ? null : { lo: hash.lo, hi: hash.hi });
   }
 }
 
@@ -123,6 +122,7 @@ export function lawfulPartOf(summary: Summary): string {
   const bare = new Summary(summary.context);
   const state = { ...summary.state() };
   if (!summary.itemsExact) state.items = bare.state().items;
+  if (!(summary.viewers instanceof PairTable)) state.viewers = bare.state().viewers;
   const rest = Summary.fromState(summary.context, state);
   return `${summary.itemsExact ? 'exact' : 'sketched'} ${hexOf(rest)}`;
 }

@@ -1,0 +1,200 @@
+/*
+ * The bytes of a summary's viewers. Two kinds of payload, each a section of a summary's bytes
+ * (summary-codec.ts) while it is small; a large one stands apart, in bytes of its own:
+ *
+ *   pairs          in the order of the summary's item table: a varint number of actors of each row,
+ *                  then the hashes of all as pairs of words (low, high), row after row
+ *   viewer sketch  varint cut, varint count; then, column by column and in the order of the items'
+ *                  bytes: 4 bytes length of all items together, the items' UTF-8 bytes, a varint
+ *                  length of each, a varint `missed` of each, a varint number of hashes of each (0:
+ *                  registers); then of each its hashes or registers (viewer-set.ts)
+ *
+ *   apart: 2 bytes magic "TV", 1 byte format version (1), 1 byte id of the section, 4 bytes seed id,
+ *   4 bytes CRC-32 of all bytes but these four, payload to the end
+ */
+import { crc32 } from 'node:zlib';
+import { ByteReader, ByteWriter } from '../lib/bytes.ts';
+import { compareUtf8, isUtf8 } from '../lib/utf8.ts';
+import type { ActorSet } from './actor-set.ts';
+import type { PackedRows } from './packed-rows.ts';
+import { PairTable } from './pair-table.ts';
+import { SketchDecodeError } from './sketch-decode-error.ts';
+import { BYTES_PER_HASH, VIEWER_HASHES_MAX, ViewerSet } from './viewer-set.ts';
+import { type ViewerEntry, ViewerSketch } from './viewer-sketch.ts';
+
+export const SECTION_PAIRS = 5;
+export const SECTION_VIEWER_SKETCH = 6;
+
+const MAGIC_T = 0x54;
+const MAGIC_V = 0x56;
+const VERSION = 1;
+const CRC_OFFSET = 8;
+const BODY_OFFSET = 12;
+/** An item of one byte with its length, `missed`, number of hashes and one hash. */
+const ENTRY_BYTES_MIN = 4 + BYTES_PER_HASH;
+
+export type Viewers = PairTable | ViewerSketch;
+
+export function viewersSectionOf(viewers: Viewers): number {
+  return viewers instanceof PairTable ? SECTION_PAIRS : SECTION_VIEWER_SKETCH;
+}
+
+/** `items`: those of the summary's table in the order of its rows; only pairs need them. */
+export function writeViewers(
+  writer: ByteWriter,
+  viewers: Viewers,
+  items: readonly string[],
+  ordered: boolean,
+): void {
+  if (viewers instanceof PairTable) writePairs(writer, viewers, items, ordered);
+  else writeViewerSketch(writer, viewers);
+}
+
+/** The payload of a section as bytes of their own. */
+export function encodeApart(section: number, seedId: number, payload: Uint8Array): Uint8Array {
+  const writer = new ByteWriter(BODY_OFFSET + payload.length);
+  writer.uint8(MAGIC_T);
+  writer.uint8(MAGIC_V);
+  writer.uint8(VERSION);
+  writer.uint8(section);
+  writer.uint32(seedId);
+  writer.uint32(0);
+  writer.raw(payload);
+  writer.patchUint32(CRC_OFFSET, checksumOf(writer.view(0)));
+  return writer.finish();
+}
+
+/** Throws SketchDecodeError and ByteReadError. `rows`: those of the summary's item table. */
+export function decodeApart(
+  bytes: Uint8Array,
+  rows: PackedRows | null,
+  { seedId, viewerBytes }: { readonly seedId: number; readonly viewerBytes: number },
+): Viewers {
+  const reader = new ByteReader(bytes);
+  if (reader.uint8() !== MAGIC_T || reader.uint8() !== MAGIC_V) fail('not the bytes of viewers');
+  const version = reader.uint8();
+  if (version !== VERSION) fail(`format version ${version} is not known`);
+  const section = reader.uint8();
+  if (reader.uint32() !== seedId) fail('written under another hash key');
+  if (reader.uint32() !== checksumOf(bytes)) fail('the checksum does not fit');
+  const viewers = readViewers(section, reader, rows, viewerBytes);
+  if (viewers === null) fail(`section ${section} is not known`);
+  reader.expectEnd();
+  return viewers;
+}
+
+/** Null for a section that holds no viewers. */
+export function readViewers(
+  section: number,
+  payload: ByteReader,
+  rows: PackedRows | null,
+  viewerBytes: number,
+): Viewers | null {
+  if (section === SECTION_PAIRS) return readPairs(payload, rows);
+  return section === SECTION_VIEWER_SKETCH ? readViewerSketch(payload, viewerBytes) : null;
+}
+
+/** All actors of the pairs. */
+export function addActorsOf(pairs: PairTable, actors: ActorSet): void {
+  pairs.forEach((_, words, start, end) => {
+    for (let at = start; at < end; at += 2) actors.add(words[at]!, words[at + 1]!);
+  });
+}
+
+function writePairs(
+  writer: ByteWriter,
+  pairs: PairTable,
+  items: readonly string[],
+  ordered: boolean,
+): void {
+  const wordsOf = new Map<string, Uint32Array>();
+  pairs.forEach((item, words, start, end) => wordsOf.set(item, words.subarray(start, end)));
+  for (const item of items) writer.varint((wordsOf.get(item)?.length ?? 0) / 2);
+  for (const item of items) {
+    const words = wordsOf.get(item);
+    if (words === undefined) continue;
+    for (const word of ordered ? inOrder(words) : words) writer.uint32(word);
+  }
+}
+
+/** Ascending by the 64-bit numbers hi:lo. */
+function inOrder(words: Uint32Array): Uint32Array {
+  if (words.length <= 2) return words;
+  const copy = words.slice();
+  // On a little-endian machine the pair lo, hi is the 64-bit number hi:lo in memory.
+  new BigUint64Array(copy.buffer).sort();
+  return copy;
+}
+
+function readPairs(payload: ByteReader, rows: PackedRows | null): PairTable {
+  if (rows === null) fail('there are pairs without items');
+  const starts = new Uint32Array(rows.size + 1);
+  payload.varints(starts.subarray(1), payload.remaining);
+  let pairCount = 0;
+  for (let row = 1; row <= rows.size; row += 1) {
+    pairCount += starts[row]!;
+    starts[row] = 2 * pairCount;
+  }
+  if (payload.remaining !== pairCount * BYTES_PER_HASH || pairCount === 0) {
+    fail('the actors do not fit their number');
+  }
+  const words = new Uint32Array(2 * pairCount);
+  // On a little-endian machine they lie in memory as they are stored.
+  new Uint8Array(words.buffer).set(payload.raw(pairCount * BYTES_PER_HASH));
+  return PairTable.of(rows, starts, words);
+}
+
+function writeViewerSketch(writer: ByteWriter, { cut, entries }: ViewerSketch): void {
+  const rows = [...entries].sort(([a], [b]) => compareUtf8(a, b));
+  writer.varint(cut);
+  writer.varint(rows.length);
+  const lengthOffset = writer.length;
+  writer.uint32(0);
+  const lengths = rows.map(([item]) => writer.utf8(item));
+  writer.patchUint32(lengthOffset, writer.length - lengthOffset - 4);
+  for (const length of lengths) writer.varint(length);
+  for (const [, { missed }] of rows) writer.varint(missed);
+  for (const [, { set }] of rows) writer.varint(set.hashCount);
+  for (const [, { set }] of rows) set.writeTo(writer);
+}
+
+function readViewerSketch(payload: ByteReader, viewerBytes: number): ViewerSketch {
+  const cut = payload.varint();
+  const count = payload.count(ENTRY_BYTES_MIN);
+  const items = readItems(payload, count);
+  const missed = Array.from({ length: count }, () => payload.varint());
+  const hashCounts = Array.from({ length: count }, () => payload.varint());
+  const entries = new Map<string, ViewerEntry>();
+  for (const [index, item] of items.entries()) {
+    if (hashCounts[index]! > VIEWER_HASHES_MAX) fail('there are too many hashes of an item');
+    const set = ViewerSet.readFrom(payload, hashCounts[index]!);
+    entries.set(item, { set, missed: missed[index]! });
+  }
+  return new ViewerSketch(viewerBytes, cut, entries);
+}
+
+/** Each item once, ascending by its bytes. */
+function readItems(payload: ByteReader, count: number): string[] {
+  const texts = Buffer.from(payload.raw(payload.uint32()));
+  const items: string[] = [];
+  let start = 0;
+  for (let index = 0; index < count; index += 1) {
+    const end = start + payload.varint();
+    const text = texts.subarray(start, end);
+    if (end > texts.length || !isUtf8(text)) fail('an item is no text');
+    const item = text.toString('utf8');
+    if (index > 0 && compareUtf8(items[index - 1]!, item) >= 0) fail('items are out of order');
+    items.push(item);
+    start = end;
+  }
+  if (start !== texts.length) fail('the items do not fit their lengths');
+  return items;
+}
+
+function checksumOf(bytes: Uint8Array): number {
+  return crc32(bytes.subarray(BODY_OFFSET), crc32(bytes.subarray(0, CRC_OFFSET)));
+}
+
+function fail(message: string): never {
+  throw new SketchDecodeError(`viewers: ${message}`);
+}
