@@ -7,6 +7,7 @@ import {
   type SummaryContext,
   type SummaryShape,
 } from '../../src/sketches/summary.ts';
+import { PairTable } from '../../src/sketches/pair-table.ts';
 import { encodeSummary } from '../../src/sketches/summary-codec.ts';
 import type { CountOracle } from './oracle.ts';
 import { ZipfSampler } from './zipf.ts';
