@@ -1,13 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { BrokenStreamError } from '../../src/lib/store-errors.ts';
-import {
-  type Bucket,
-  bucketEndMs,
-  bucketOf,
-  HOUR_MS,
-  MINUTE_MS,
-} from '../../src/streams/buckets.ts';
-import type { CompactionCommit } from '../../src/streams/store-port.ts';
+import { bucketEndMs, bucketOf, HOUR_MS, MINUTE_MS } from '../../src/streams/buckets.ts';
+import type { AskedIndex, CompactionCommit, PartitionIndex } from '../../src/streams/store-port.ts';
 import {
   commitsOf,
   countsOf,
@@ -29,7 +22,7 @@ describe('damage', () => {
     kind: 'trailing',
     lengthMs: 2 * MINUTE_MS,
     untilMs: bucketEndMs(minute) + MINUTE_MS,
-  };
+  } as const;
 
   test('of a part is moved aside, and minute and hour say that something is missing', async () => {
     const pipeline = new Pipeline();
@@ -82,8 +75,11 @@ describe('damage', () => {
     await pipeline.clock.advance(2 * MINUTE_MS);
     let expectedTag: unknown;
     pipeline.watched.around = async ({ method, args }, run) => {
-      if (method === 'readIndex' && (args[2] as Bucket[]).length > 0) {
-        return { ...((await run()) as object), summaryTags: [null, 'broken'] };
+      if (method === 'readIndex') {
+        const [{ buckets }] = args[1] as [AskedIndex];
+        const index = (await run()) as PartitionIndex;
+        if (buckets.length === 0) return index;
+        return { ...index, shares: [{ ...index.shares[0], summaryTags: [null, 'broken', null] }] };
       }
       if (method !== 'commitCompaction') return run();
       const commit = args[1] as CompactionCommit;
@@ -132,8 +128,9 @@ describe('damage', () => {
     await pipeline.foldAll();
     await pipeline.clock.advance(2 * MINUTE_MS);
     pipeline.watched.around = async ({ method, args }, run) => {
-      if (method === 'readIndex' && args[1] === 'a') throw new BrokenStreamError('broken');
-      return run();
+      if (method !== 'readIndex') return run();
+      const [{ share }] = args[1] as [AskedIndex];
+      return share === 'a' ? { shares: [null], oldestWaitingMs: null } : run();
     };
     await pipeline.compactDue();
     expect(await pipeline.openParts('a')).toHaveLength(1);

@@ -8,6 +8,7 @@ import {
   COMPACT_STREAMS_MAX,
   PART_WAIT_MS,
 } from '../../src/streams/limits.ts';
+import type { PartitionIndex } from '../../src/streams/store-port.ts';
 import {
   bucketsWritten,
   commitsOf,
@@ -357,7 +358,7 @@ describe('a compaction that was overtaken changes nothing and is done later', ()
     pipeline.watched.around = async (call, run) => {
       if (call.method === method) calls += 1;
       if (call.method === method && calls === at) {
-        await pipeline.memory.deleteStream(0, 'default', 'next');
+        await pipeline.memory.deleteShare(0, 'default', 'next');
       }
       return run();
     };
@@ -372,7 +373,10 @@ describe('a compaction that was overtaken changes nothing and is done later', ()
     {
       what: 'index of another generation',
       method: 'readIndex' as const,
-      change: (index: object) => ({ ...index, generation: 'another' }),
+      change: (index: object) => {
+        const { shares } = index as PartitionIndex;
+        return { ...index, shares: shares.map((share) => ({ ...share, generation: 'another' })) };
+      },
     },
     {
       what: 'summary with another tag',

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { BrokenStreamError, StoreUnavailableError } from '../../src/lib/store-errors.ts';
+import { StoreUnavailableError } from '../../src/lib/store-errors.ts';
 import { decodeBatches } from '../../src/streams/batch.ts';
-import { bucketOf, HOUR_MS, MINUTE_MS } from '../../src/streams/buckets.ts';
+import { bucketOf, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/streams/buckets.ts';
 import { BUCKET_PARTS_MAX, FOLD_BYTES_MAX, FOLD_ENTRIES_MAX } from '../../src/streams/limits.ts';
-import type { FoldCommit } from '../../src/streams/store-port.ts';
+import type { AskedIndex, FoldCommit, PartitionIndex } from '../../src/streams/store-port.ts';
 import { Pipeline, RETENTION, START_MS } from '../support/pipeline.ts';
 
 const window = { kind: 'trailing', lengthMs: HOUR_MS, untilMs: null } as const;
@@ -58,12 +58,12 @@ describe('the fold', () => {
     ]);
   });
 
-  test('lists the stream until the last of its hours is over', async () => {
+  test('lists the stream until the last of its days is over', async () => {
     const pipeline = new Pipeline();
     await pipeline.send([{}]);
     await pipeline.foldAll();
-    const hourEndMs = bucketOf('hour', START_MS).startMs + HOUR_MS;
-    const keptUntilMs = hourEndMs + RETENTION.hour + HOUR_MS;
+    const dayEndMs = bucketOf('day', START_MS).startMs + DAY_MS;
+    const keptUntilMs = dayEndMs + RETENTION.day + HOUR_MS;
     await pipeline.clock.advance(keptUntilMs - 1 - START_MS);
     expect(await pipeline.memory.listShares(0, null, 10)).toHaveLength(1);
     await pipeline.clock.advance(1);
@@ -145,14 +145,17 @@ describe('what cannot be folded', () => {
     await pipeline.send([{ item: 'kept' }, { stream: 'broken', item: 'x' }]);
     await pipeline.send([{ stream: 'broken', item: 'y' }]);
     pipeline.watched.around = async ({ method, args }, run) => {
-      if (method === 'readIndex' && args[1] === 'broken') throw new BrokenStreamError('broken');
-      return run();
+      if (method !== 'readIndex') return run();
+      const asked = args[1] as readonly AskedIndex[];
+      const index = (await run()) as PartitionIndex;
+      const shares = index.shares.map((one, at) => (asked[at]!.share === 'broken' ? null : one));
+      return { ...index, shares };
     };
     const report = await pipeline.folder.foldPartition(0);
     expect(report).toEqual({ entryCount: 2, asideCount: 1, more: true });
     const [aside] = asideOf(pipeline);
     const groups = decodeBatches(aside!.blob, pipeline.partContext);
-    expect(groups.map(({ stream }) => stream)).toEqual(['broken', 'broken']);
+    expect(groups.map(({ share }) => share)).toEqual(['broken', 'broken']);
     expect(await totalOf(pipeline)).toBe(1);
   });
 
@@ -172,7 +175,7 @@ describe('the fold of a deleted stream', () => {
   test('skips entries that waited before the deletion and takes later ones', async () => {
     const pipeline = new Pipeline();
     await pipeline.send([{ item: 'before' }, { stream: 'b' }]);
-    await pipeline.queries.delete('default');
+    await pipeline.registry.delete('default');
     await pipeline.send([{ item: 'after' }]);
     const report = await pipeline.folder.foldPartition(0);
     expect(report).toEqual({ entryCount: 2, asideCount: 0, more: true });
@@ -184,7 +187,7 @@ describe('the fold of a deleted stream', () => {
   test('with nothing but old entries leaves no part and does not list it again', async () => {
     const pipeline = new Pipeline();
     await pipeline.send([{}]);
-    await pipeline.queries.delete('default');
+    await pipeline.registry.delete('default');
     await pipeline.foldAll();
     expect(await pipeline.openParts()).toEqual([]);
     expect(await pipeline.memory.listShares(0, null, 10)).toEqual([]);
@@ -198,7 +201,7 @@ describe('the fold of a deleted stream', () => {
     pipeline.watched.around = async ({ method }, run) => {
       if (method === 'commitFold' && deletions === 0) {
         deletions += 1;
-        await pipeline.memory.deleteStream(0, 'default', 'next');
+        await pipeline.memory.deleteShare(0, 'default', 'next');
       }
       return run();
     };

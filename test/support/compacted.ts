@@ -1,7 +1,7 @@
 import type { Summary } from '../../src/sketches/summary.ts';
 import { decodeSummary } from '../../src/sketches/summary-codec.ts';
 import { readShareIndex } from '../../src/streams/share-index.ts';
-import { type Bucket, bucketOf, expiresAtMs } from '../../src/streams/buckets.ts';
+import { type Bucket, expiresAtMs, lastExpiryMs } from '../../src/streams/buckets.ts';
 import type { CompactionCommit } from '../../src/streams/store-port.ts';
 import { type Pipeline, RETENTION } from './pipeline.ts';
 
@@ -35,11 +35,10 @@ export async function foldRawPart(
   const nowMs = pipeline.clock.nowMs();
   const part = { tag: pipeline.tags(), bucket, bytes: blob.length, foldedAtMs: nowMs, blob };
   const { generation } = await readShareIndex(pipeline.memory, 0, 'default', []);
-  const keptUntilMs = expiresAtMs(bucketOf('hour', nowMs), RETENTION);
-  const times = { compactAtMs: nowMs, keptUntilMs };
+  const times = { compactAtMs: nowMs, keptUntilMs: lastExpiryMs(nowMs, RETENTION) };
   await pipeline.memory.commitFold(0, {
     entries: [],
-    streams: [{ stream: 'default', generation, parts: [part], ...times }],
+    shares: [{ share: 'default', generation, parts: [part], isListed: true, ...times }],
     aside: [],
   });
 }
@@ -52,7 +51,7 @@ export async function putRawSummary(
 ): Promise<void> {
   const index = await readShareIndex(pipeline.memory, 0, 'default', [bucket]);
   await pipeline.memory.commitCompaction(0, {
-    stream: 'default',
+    share: 'default',
     generation: index.generation,
     removeParts: [],
     lostParts: [],
@@ -62,7 +61,8 @@ export async function putRawSummary(
         bucket,
         expectedTag: index.summaryTags[0] ?? null,
         tag: pipeline.tags(),
-        blob,
+        counts: blob,
+        viewers: null,
         expiresAtMs: expiresAtMs(bucket, RETENTION),
       },
     ],
