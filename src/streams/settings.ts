@@ -73,7 +73,6 @@ export const SETTING_BOUNDS = {
   viewerBytes: [8_192, 1_048_576],
 } as const;
 const WHOLE_SETTINGS = ['kMax', 'candidates', 'viewerBytes'] as const;
-const VIEWER_BYTES_DEFAULT = 131_072;
 /** An event stays in a minute long enough to arrive, be folded and be compacted. */
 export const RETENTION_MIN_MS = 2 * HOUR_MS;
 
@@ -85,7 +84,7 @@ export function defaultSettings(retention: Retention, shape: SummaryShape): Stre
     ...guaranteeOf(shape),
     kMax: K_MAX,
     candidates: shape.candidates,
-    viewerBytes: VIEWER_BYTES_DEFAULT,
+    viewerBytes: shape.viewerBytes,
     mode: 'open',
   };
 }
@@ -141,8 +140,7 @@ export function checkRetentionShrinks(before: Retention, after: Retention): void
 /** How summaries of this stream that are not added to any more look. */
 export function closedShapeOf(settings: StreamSettings, base: SummaryShape): SummaryShape {
   const { epsilon, delta, candidates, viewerBytes } = settings;
-  const shape = { ...base, ...shapeFor(epsilon, delta), candidates, viewerBytes };
-  return shape;
+  return { ...base, ...shapeFor(epsilon, delta), candidates, viewerBytes };
 }
 
 function resolveDimension({ name, values = null, maxValues }: DimensionInput): DimensionSettings {
