@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { z } from 'zod';
+import { z } from 'zod';
 import * as answers from '../../src/api/answer-schemas.ts';
 import * as streams from '../../src/api/stream-schemas.ts';
 import { startTestTally, type TestTally } from '../support/tally.ts';
@@ -21,11 +21,20 @@ const sections = new Map(
 const EXAMPLES: Readonly<Record<string, z.ZodType>> = {
   'POST /v1/events': answers.eventsAnswer,
   'GET /v1/streams/{stream}/top': answers.topAnswer,
-  'GET /v1/streams/{stream}/distinct': answers.distinctAnswer,
+  'GET /v1/streams/{stream}/trending': answers.trendingAnswer,
+  'GET /v1/streams/{stream}/distinct': z.union([answers.distinctAnswer, answers.distinctByAnswer]),
+  'GET /v1/distinct': answers.setAnswer,
   'GET /v1/streams/{stream}/items/{item}': answers.itemAnswer,
+  'GET /v1/streams/{stream}/items/{item}/distinct': answers.itemDistinctAnswer,
   'POST /v1/streams/{stream}/items/counts': answers.itemsAnswer,
   'GET /v1/streams/{stream}/series': answers.seriesAnswer,
   'GET /v1/streams/{stream}/items/{item}/series': answers.seriesAnswer,
+  'POST /v1/query': answers.queryAnswer,
+  'GET /v1/streams/{stream}/moderation': streams.moderationLists,
+  'PUT /v1/streams/{stream}/moderation': streams.moderationSizes,
+  'POST /v1/streams/{stream}/moderation/changes': streams.moderationSizes,
+  'GET /v1/streams/{stream}/moderation/audit': streams.moderationAudit,
+  'GET /v1/streams/{stream}/moderation/queue': answers.queueAnswer,
   'GET /v1/streams': streams.streamList,
   'GET /v1/streams/{stream}': streams.streamInfo,
   'GET /healthz': answers.aliveAnswer,
