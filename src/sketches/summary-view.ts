@@ -4,9 +4,11 @@
  * Paper     Bounds as in item-sketch.ts; distinct actors by Ertl's estimator (hyperloglog.ts). The
  *           search for the top in three steps: Cao, Wang, 2004, "Efficient top-K query calculation
  *           in distributed networks"; deviation: thresholds in proportion to the totals.
- * Params    Summaries of disjoint events under one hash key.
- * Guarantee lower <= true <= upper for every item; no item outside of the rows of `top(k)` has
- *           occurred more than `maxUnlisted` times; everything is exact when `itemsExact`.
+ * Params    Summaries of disjoint events under one hash key; weights that their counts are
+ *           multiplied by (1 each, unless given); items that are not to be shown.
+ * Guarantee lower <= true <= upper for every item's weighted count; no shown item outside of the
+ *           rows of `top(k)` has a larger one than `maxUnlisted`; everything is exact when
+ *           `itemsExact`.
  * Memory    One table of the items that may be in the answer while `top` runs.
  * Cost      top: a pass over the listed counts, then summaries * depth for each item that may be in
  *           the answer: few where some items stand out, else at most all listed ones.
@@ -43,6 +45,13 @@ export interface TopOfView {
   readonly maxUnlisted: number;
 }
 
+export interface ViewOptions {
+  /** One for each summary, at least 0: what an event of it counts. */
+  readonly weights?: readonly number[] | undefined;
+  /** Such an item is in no list. */
+  readonly isHidden?: ((item: string) => boolean) | undefined;
+}
+
 export interface DistinctOfView {
   readonly estimate: number;
   readonly lower: number;
@@ -72,10 +81,18 @@ interface Listing {
 export class SummaryView {
   readonly summaries: readonly Summary[];
   readonly #hash: KeyedHash;
+  readonly #weights: readonly number[];
+  readonly #isHidden: (item: string) => boolean;
 
-  constructor(summaries: readonly Summary[], hash: KeyedHash) {
+  constructor(
+    summaries: readonly Summary[],
+    hash: KeyedHash,
+    { weights, isHidden = () => false }: ViewOptions = {},
+  ) {
     this.summaries = summaries;
     this.#hash = hash;
+    this.#weights = weights ?? summaries.map(() => 1);
+    this.#isHidden = isHidden;
   }
 
   get total(): number {
@@ -104,17 +121,21 @@ export class SummaryView {
     return Math.ceil(bound);
   }
 
-  /** An item's bounds: lower <= true count <= upper. */
+  /** An item's bounds, hidden or not: lower <= true weighted count <= upper. */
   countOf(item: string): Bounds {
-    const key = new ItemKey(item, this.#hash);
-    let lower = 0;
-    let upper = 0;
-    for (const summary of this.summaries) {
-      const bounds = summary.boundsOf(key);
-      lower += bounds.lower;
-      upper += bounds.upper;
+    const { lower, upper } = this.#completed(item, { upper: 0, lower: 0, peak: 0, seenIn: [] });
+    return { lower, upper };
+  }
+
+  /** All shown items whose lower bound is `least` or more; `least` is above 0. */
+  listedAbove(least: number): Candidate[] {
+    const rows: Candidate[] = [];
+    for (const [item, { upper, lower }] of this.#listings()) {
+      // What is not listed somewhere has no lower bound there.
+      if (lower < least) continue;
+      rows.push({ item, lower: bounded(lower), upper: bounded(this.#upperOf(item, upper)) });
     }
-    return { lower: bounded(lower), upper: bounded(upper) };
+    return rows.sort(compareCandidates);
   }
 
   /** The k items with the largest upper bounds; k >= 1. */
@@ -163,13 +184,13 @@ export class SummaryView {
     };
   }
 
-  get #totalOfAll(): number {
-    return sum(this.summaries, (summary) => summary.total);
+  get #weightedTotal(): number {
+    return sum(this.summaries, (summary, index) => summary.total * this.#weights[index]!);
   }
 
-  /** No item that no summary lists has occurred more often. */
+  /** No item that no summary lists has a larger count. */
   get #cutSum(): number {
-    return sum(this.summaries, (summary) => summary.cut);
+    return sum(this.summaries, (summary, index) => summary.cut * this.#weights[index]!);
   }
 
   /**
@@ -208,15 +229,22 @@ export class SummaryView {
   #guessedLeast(n: number): number {
     const headSize = HEAD_FACTOR * n;
     const step = Math.ceil(this.summaries.length / HEAD_SUMMARIES);
-    const sample = this.summaries.filter((_, index) => index % step === 0);
     const sums = new Map<string, number>();
-    for (const { listed } of sample) {
+    let sampledTotal = 0;
+    for (let index = 0; index < this.summaries.length; index += step) {
+      const { listed, total } = this.summaries[index]!;
+      const weight = this.#weights[index]!;
+      sampledTotal += total * weight;
       // Only items above the first left out: of many equal counts none stands out.
       const least = listed.size > headSize ? nthLargest(listed.uppers(), headSize + 1) + 1 : 0;
-      listed.forEach((item, upper) => sums.set(item, (sums.get(item) ?? 0) + upper), least);
+      const addUp = (item: string, upper: number): void => {
+        if (!this.#isHidden(item)) sums.set(item, (sums.get(item) ?? 0) + upper * weight);
+      };
+      listed.forEach(addUp, least);
     }
-    const share = sum(sample, (summary) => summary.total) / this.#totalOfAll;
-    return nthLargestOr0(Float64Array.from(sums.values()), n) / share;
+    if (sampledTotal === 0) return 0;
+    const found = nthLargestOr0(Float64Array.from(sums.values()), n);
+    return (found / sampledTotal) * this.#weightedTotal;
   }
 
   /**
@@ -225,21 +253,24 @@ export class SummaryView {
    */
   #noteAbove(spare: number, rowsMax: number): Map<string, Notes> | null {
     const noted = new Map<string, Notes>();
-    const total = this.#totalOfAll;
+    const weightedTotal = this.#weightedTotal;
     let rowCount = 0;
-    for (const [index, { listed, cut, total: share }] of this.summaries.entries()) {
-      if (share === 0) continue;
-      const scale = total / share;
+    for (const [index, { listed, cut, total }] of this.summaries.entries()) {
+      const weight = this.#weights[index]!;
+      if (total * weight === 0) continue;
+      /** From a count in this summary to what a like share of all would be. */
+      const scale = weightedTotal / total;
       const note = (item: string, upper: number, lower: number): void => {
         const peak = (upper - cut) * scale;
         rowCount += 1;
+        if (this.#isHidden(item)) return;
         const notes = noted.get(item);
         if (notes === undefined) {
-          noted.set(item, { upper, lower, peak, seenIn: [index] });
+          noted.set(item, { upper: upper * weight, lower: lower * weight, peak, seenIn: [index] });
           return;
         }
-        notes.upper += upper;
-        notes.lower += lower;
+        notes.upper += upper * weight;
+        notes.lower += lower * weight;
         notes.peak = Math.max(notes.peak, peak);
         notes.seenIn.push(index);
       };
@@ -259,8 +290,9 @@ export class SummaryView {
         continue;
       }
       const bounds = summary.boundsOf(key);
-      upper += bounds.upper;
-      lower += bounds.lower;
+      const weight = this.#weights[index]!;
+      upper += bounds.upper * weight;
+      lower += bounds.lower * weight;
     }
     return { item, lower: bounded(lower), upper: bounded(upper) };
   }
@@ -282,15 +314,17 @@ export class SummaryView {
 
   #listings(): Map<string, Listing> {
     const listings = new Map<string, Listing>();
-    for (const { listed, cut } of this.summaries) {
+    for (const [index, { listed, cut }] of this.summaries.entries()) {
+      const weight = this.#weights[index]!;
       listed.forEach((item, upper, lower) => {
         const listing = listings.get(item);
-        if (listing === undefined) {
-          listings.set(item, { upper, lower, cutWhereListed: cut });
-        } else {
-          listing.upper += upper;
-          listing.lower += lower;
-          listing.cutWhereListed += cut;
+        if (listing !== undefined) {
+          listing.upper += upper * weight;
+          listing.lower += lower * weight;
+          listing.cutWhereListed += cut * weight;
+        } else if (!this.#isHidden(item)) {
+          const bounds = { upper: upper * weight, lower: lower * weight };
+          listings.set(item, { ...bounds, cutWhereListed: cut * weight });
         }
       });
     }
@@ -301,9 +335,9 @@ export class SummaryView {
   #upperOf(item: string, listedUpper: number): number {
     const key = new ItemKey(item, this.#hash);
     let upper = listedUpper;
-    for (const summary of this.summaries) {
+    for (const [index, summary] of this.summaries.entries()) {
       if (summary.cut > 0 && summary.listed.boundsOf(key) === undefined) {
-        upper += summary.boundsOf(key).upper;
+        upper += summary.boundsOf(key).upper * this.#weights[index]!;
       }
     }
     return upper;
@@ -314,8 +348,11 @@ function nthLargestOr0(values: Float64Array, n: number): number {
   return values.length < n ? 0 : nthLargest(values, n);
 }
 
-function sum(summaries: readonly Summary[], value: (summary: Summary) => number): number {
-  return summaries.reduce((total, summary) => total + value(summary), 0);
+function sum(
+  summaries: readonly Summary[],
+  value: (summary: Summary, index: number) => number,
+): number {
+  return summaries.reduce((total, summary, index) => total + value(summary, index), 0);
 }
 
 function bounded(value: number): number {
