@@ -4,6 +4,7 @@ import { startTestTally, type TestTally } from '../support/tally.ts';
 import { until } from '../support/until.ts';
 import { HastyClock, runHere, startHere } from './cli-here.ts';
 
+const COMMANDS = ['serve', 'import', 'top', 'trending', 'demo'];
 const ENTER_SCREEN = '\u001b[?1049h';
 const LEAVE_SCREEN = '\u001b[?1049l';
 
@@ -30,11 +31,11 @@ describe('help', () => {
     async (args) => {
       const { code, stdout } = await runHere(args, tally);
       expect(code).toBe(0);
-      for (const name of ['serve', 'import', 'top', 'demo']) expect(stdout).toContain(`  ${name} `);
+      for (const name of COMMANDS) expect(stdout).toContain(`  ${name} `);
     },
   );
 
-  test.each(['serve', 'import', 'top', 'demo'])('of %s says how to use it', async (name) => {
+  test.each(COMMANDS)('of %s says how to use it', async (name) => {
     const asked = [
       await runHere([name, '--help'], tally),
       await runHere([name, '-h'], tally),
@@ -59,6 +60,11 @@ test.each([
   [['top', '--k', '1', '--k', '2'], '--k is given twice'],
   [['top', '--stream', '..'], '".." cannot be used as a name'],
   [['top', '--url', 'nowhere'], '"nowhere" is not an http or https URL'],
+  [['top', '--by', 'items'], '--by takes events or actors'],
+  [['trending', 'x'], 'unexpected argument "x"'],
+  [['trending', '--k', '501'], '--k takes a whole number from 1 to 500'],
+  [['trending', '--baseline', '29'], '--baseline takes a whole number from 1 to 28'],
+  [['trending', '--baseline', '0'], '--baseline takes a whole number from 1 to 28'],
   [['demo', '--rate', '20001'], '--rate takes a whole number from 1 to 20000'],
   [['import'], 'give one file to import, or - for standard input'],
   [['import', 'a.log', 'b.log'], 'give one file to import, or - for standard input'],
@@ -98,6 +104,41 @@ describe('top', () => {
     expect(stdout).toContain('(no events in this window)');
   });
 
+  test('asks for a period of a zone', async () => {
+    const args = ['top', '--stream', 'none', '--period', 'yesterday', '--tz', 'Africa/Cairo'];
+    const { stdout } = await runHere(args, tally);
+    expect(stdout).toContain('none: 2026-11-28T22:00:00.000Z to 2026-11-29T22:00:00.000Z');
+  });
+
+  test('asks for a segment', async () => {
+    await client.putStream('parts', { dimensions: [{ name: 'country' }] });
+    await client.sendEvents([
+      { stream: 'parts', item: '/in', dims: { country: 'IN' } },
+      { stream: 'parts', item: '/fr', dims: { country: 'FR' } },
+    ]);
+    await tally.fold();
+    const { stdout } = await runHere(['top', '--stream', 'parts', '--where', 'country:IN'], tally);
+    expect(stdout).toMatch(/^parts \(country:IN\): /);
+    expect(stdout).toContain('/in');
+    expect(stdout).not.toContain('/fr');
+  });
+
+  test('ranks by actors', async () => {
+    await client.sendEvents([
+      { stream: 'bots', item: '/bot', actor: 'b', count: 1_000 },
+      { stream: 'bots', item: '/liked', actor: 'x' },
+      { stream: 'bots', item: '/liked', actor: 'y' },
+    ]);
+    await tally.fold();
+    const { stdout } = await runHere(['top', '--stream', 'bots', '--by', 'actors'], tally);
+    expect(stdout.split('\n').slice(3)).toEqual([
+      'rank  actors  events  item',
+      '   1       2       2  /liked',
+      '   2       1   1,000  /bot',
+      '',
+    ]);
+  });
+
   test('tells what the server refuses', async () => {
     const { code, stderr } = await runHere(['top', '--window', '1H'], tally);
     expect(code).toBe(1);
@@ -132,6 +173,29 @@ describe('top', () => {
     run.stop();
     expect((await run.finished).code).toBe(0);
     expect(run.stdout()).toMatch(/NO ANSWER, this is the last one: unreachable.*\ndefault: /);
+  });
+});
+
+describe('trending', () => {
+  test('prints what is above the usual, with the reason', async () => {
+    const dayMs = 24 * 3_600_000;
+    const usual = Array.from({ length: 7 }, (_, index) => ({
+      at: tally.clock.nowMs() - (index + 1) * dayMs,
+      count: 10,
+    }));
+    const events = ['/calm', '/burst'].flatMap((item) => [
+      ...usual.map((day) => ({ ...day, item })),
+      { item, count: item === '/calm' ? 10 : 200 },
+    ]);
+    const rest = [...usual, { count: 10 }].map((day) => ({ ...day, item: '/rest', count: 5_000 }));
+    for (const event of [...events, ...rest]) {
+      await client.sendEvents([{ ...event, stream: 'trends' }]);
+    }
+    await tally.fold();
+    const { code, stdout, stderr } = await runHere(['trending', '--stream', 'trends'], tally);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('compared with the same time on 7 of 7 earlier days (UTC)');
+    expect(stdout).toMatch(/rank +count +usual +lift +score +item\n +1 +200 .* \/burst\n$/);
   });
 });
 

@@ -91,3 +91,28 @@ test('an empty window says so', () => {
   const lines = topTable({ ...TOP, items: [], total: 0 }, { ...DISTINCT, estimate: 0 }, 80);
   expect(lines.at(-1)).toBe('(no events in this window)');
 });
+
+test('by actors the events stand beside them, and the margin goes both ways', () => {
+  const top: TopAnswer = {
+    ...TOP,
+    by: 'actors',
+    exact: false,
+    standardError: 0.0325,
+    items: [
+      { rank: 1, item: 'a', count: 1_000, lower: 937, upper: 1_065, events: 4_000 },
+      { rank: 2, item: 'b', count: 3, lower: 3, upper: 3, events: 2_000 },
+    ],
+  };
+  expect(topTable(top, DISTINCT, null).slice(1)).toEqual([
+    'total 12,352, distinct 1,000, actors estimated (bounds at 95 %)',
+    '',
+    'rank  actors    ±  events  item',
+    '   1   1,000  ±65   4,000  a',
+    '   2       3        2,000  b',
+  ]);
+});
+
+test('a segment and a widened window say so', () => {
+  const [line] = topTable({ ...TOP, where: 'country:IN', widened: true }, DISTINCT, null);
+  expect(line).toBe(`likes (country:IN): ${WINDOW.from} to ${WINDOW.to} (widened)`);
+});

@@ -94,10 +94,12 @@ describe('ndjson', () => {
     const input = [
       '{"item":"a","stream":"s","actor":"u","count":3,"at":1700000000000}',
       '{"item":"a","at":"2024-03-09T21:15:56.250+01:00"}',
+      '{"item":"a","dims":{"country":"IN","device":"tv"}}',
     ].join('\n');
     expect(outline(parse('ndjson', input))).toEqual([
       { item: 'a', stream: 's', actor: 'u', count: 3, atMs: 1_700_000_000_000 },
       { item: 'a', atMs: Date.UTC(2024, 2, 9, 20, 15, 56, 250) },
+      { item: 'a', dims: { country: 'IN', device: 'tv' } },
     ]);
   });
 
@@ -123,6 +125,20 @@ describe('ndjson', () => {
     ['{"item":"a","at":"2024-02-30T00:00:00Z"}', 'at is neither epoch ms nor ISO 8601'],
     ['{"item":"a","at":"2024-02-03T00:00:00"}', 'at is neither epoch ms nor ISO 8601'],
     ['{"item":"a","at":null}', 'at is neither epoch ms nor ISO 8601'],
+    ['{"item":"a","dims":null}', 'dims is not an object of texts'],
+    ['{"item":"a","dims":["IN"]}', 'dims is not an object of texts'],
+    ['{"item":"a","dims":{"n":1}}', 'dims is not an object of texts'],
+    ['{"item":"a","dims":{"n":""}}', 'dims.n is empty'],
+    ['{"item":"a","dims":{"":"v"}}', 'the name of a dimension is empty'],
+    [
+      `{"item":"a","dims":{"${'n'.repeat(65)}":"v"}}`,
+      'the name of a dimension is longer than 64 bytes',
+    ],
+    [`{"item":"a","dims":{"n":"${'v'.repeat(129)}"}}`, 'dims.n is longer than 128 bytes'],
+    [
+      '{"item":"a","dims":{"1":"","2":"","3":"","4":"","5":"","6":"","7":"","8":"","9":""}}',
+      'dims names more than 8 dimensions',
+    ],
     ['{"__proto__":{"item":"a"}}', 'unknown field "__proto__"'],
   ])('%s is a bad line', (line, problem) => {
     const [outcome] = outline(parse('ndjson', line));
@@ -183,6 +199,15 @@ describe('csv', () => {
     ]);
   });
 
+  test('columns named dims.NAME hold the values of dimensions', () => {
+    const input = 'dims.country,item,dims.device,dims\nIN,/a,tv,x\n,/b,,\nFR,/c,,\n';
+    expect(outline(parse('csv', input))).toEqual([
+      { item: '/a', dims: { country: 'IN', device: 'tv' } },
+      { item: '/b' },
+      { item: '/c', dims: { country: 'FR' } },
+    ]);
+  });
+
   test('--item and --actor name other columns', () => {
     const lines = parse('csv', 'url,who\n/a,me\n', { item: 'url', actor: 'who' });
     expect(outline(lines)).toEqual([{ item: '/a', actor: 'me' }]);
@@ -191,6 +216,7 @@ describe('csv', () => {
   test.each([
     ['url,actor\n', /no column "item"/],
     ['item,item\n', /two columns "item"/],
+    ['item,dims.a,dims.a\n', /two columns "dims.a"/],
   ])('the header %j is refused', (input, problem) => {
     expect(() => parse('csv', input)).toThrow(problem);
   });
