@@ -21,6 +21,7 @@ import type {
 } from './answers.ts';
 import { planDistinct } from './questions/distinct.ts';
 import { planDistinctBy } from './questions/distinct-by.ts';
+import { planItemDistinct } from './questions/item-distinct.ts';
 import { planItems } from './questions/items.ts';
 import { planModerationQueue } from './questions/moderation-queue.ts';
 import type { Asking, Plan } from './questions/plan.ts';
@@ -87,6 +88,10 @@ export class StreamQueries {
 
   items(question: ItemsQuestion): Promise<ItemsAnswer> {
     return this.#answer(question, planItems);
+  }
+
+  itemDistinct(question: ItemDistinctQuestion): Promise<ItemDistinctAnswer> {
+    return this.#answer(question, planItemDistinct);
   }
 
   series(question: SeriesQuestion): Promise<SeriesAnswer> {
@@ -211,6 +216,8 @@ function planOf(question: Question, asking: Asking): Plan<SpanFacts> {
       return planDistinctBy(question, asking);
     case 'items':
       return planItems(question, asking);
+    case 'item_distinct':
+      return planItemDistinct(question, asking);
     case 'series':
       return planSeries(question, asking);
   }

@@ -263,37 +263,48 @@ describe('series', () => {
 
   test('leaves out points of a time that is not kept any more, instead of calling it empty', async () => {
     const pipeline = new Pipeline();
-    const oldestKeptMs = Date.UTC(2026, 9, 29, 12);
-    const untilMs = oldestKeptMs + 2 * HOUR_MS;
-    const asked = {
-      stream,
-      window: trailing(5 * HOUR_MS, untilMs),
-      step: '1h',
-    };
+    const oldestKeptMs = Date.UTC(2025, 9, 26);
+    const untilMs = oldestKeptMs + 2 * DAY_MS;
+    const asked = { stream, window: trailing(5 * DAY_MS, untilMs), step: '1d' };
     const { points, fromMs } = await pipeline.queries.series(asked);
-    expect(points.map((point) => point.fromMs)).toEqual([oldestKeptMs, oldestKeptMs + HOUR_MS]);
+    expect(points.map((point) => point.fromMs)).toEqual([oldestKeptMs, oldestKeptMs + DAY_MS]);
     expect(fromMs).toBe(oldestKeptMs);
     // A step that is kept in part begins where it is kept from.
-    const days = {
-      stream,
-      window: trailing(3 * DAY_MS, untilMs),
-      step: '1d',
-    };
-    expect((await pipeline.queries.series(days)).points).toMatchObject([
-      { fromMs: oldestKeptMs, toMs: untilMs },
+    const weeks = { stream, window: trailing(21 * DAY_MS, untilMs), step: '1w' };
+    expect((await pipeline.queries.series(weeks)).points).toMatchObject([
+      { fromMs: oldestKeptMs, toMs: oldestKeptMs + DAY_MS },
+      { fromMs: oldestKeptMs + DAY_MS, toMs: untilMs },
     ]);
   });
 
   test('of a time of which nothing is kept has no points', async () => {
-    const untilMs = START_MS - 40 * DAY_MS;
-    const asked = {
-      stream,
-      window: trailing(HOUR_MS, untilMs),
-      step: '1h',
-    };
+    const untilMs = START_MS - 410 * DAY_MS;
+    const asked = { stream, window: trailing(3 * DAY_MS, untilMs), step: '1d' };
     const answer = await new Pipeline().queries.series(asked);
     expect(answer.points).toEqual([]);
     expect(answer.fromMs).toBe(answer.toMs);
+  });
+
+  test('has days of a zone, also those with 23 and 25 hours', async () => {
+    const startMs = Date.UTC(2026, 10, 2, 12);
+    const pipeline = new Pipeline({ startMs });
+    // Each hour an event; the night to November 1 has an hour more in New York.
+    const ages = Array.from({ length: 72 }, (_, hours) => hours);
+    await pipeline.send(ages.map((hours) => ({ atMs: startMs - hours * HOUR_MS })));
+    await pipeline.compactAll();
+    const window = { kind: 'range', fromMs: startMs - 60 * HOUR_MS, toMs: startMs } as const;
+    const asked = { stream, window, step: '1d', zone: 'America/New_York' };
+    const { points, zone, step } = await pipeline.queries.series(asked);
+    expect(points.map((point) => point.count)).toEqual([4, 24, 25, 7]);
+    expect({ zone, step }).toEqual({ zone: 'America/New_York', step: '1d' });
+  });
+
+  test('with a step that there is not is refused', async () => {
+    const asked = { stream, window, step: '2mo' };
+    await expect(new Pipeline().queries.series(asked)).rejects.toMatchObject({
+      code: 'invalid_parameter',
+      parameter: 'step',
+    });
   });
 });
 

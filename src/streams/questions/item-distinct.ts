@@ -1,4 +1,3 @@
-import { viewersOf } from '../../sketches/viewers-view.ts';
 import type { ItemDistinctAnswer } from '../answers.ts';
 import {
   type Asking,
@@ -8,6 +7,7 @@ import {
   type Plan,
   planWindow,
   readOf,
+  viewersView,
   wholeView,
 } from './plan.ts';
 import type { ItemDistinctQuestion } from './question.ts';
@@ -27,9 +27,10 @@ export function planItemDistinct(
       if (asking.profile.isHidden(item)) {
         return { ...facts, ...NOBODY, events: NO_COUNT, blocked: true };
       }
-      const view = wholeView(read.summaries[0], asking);
-      const events = boundsOf(view.countOf(item));
-      return { ...facts, ...viewersOf(view, item), events, blocked: false };
+      const [summaries] = read.summaries;
+      const events = boundsOf(wholeView(summaries, asking).countOf(item));
+      const actors = viewersView(summaries, asking).viewersOf(item);
+      return { ...facts, ...actors, events, blocked: false };
     },
   };
 }

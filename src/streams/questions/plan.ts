@@ -4,7 +4,8 @@
  */
 import type { KeyedHash } from '../../sketches/hash.ts';
 import type { Summary } from '../../sketches/summary.ts';
-import { SummaryView, type ViewOptions } from '../../sketches/summary-view.ts';
+import { SummaryView } from '../../sketches/summary-view.ts';
+import { ViewersView } from '../../sketches/viewers-view.ts';
 import type { CountBounds, WindowFacts } from '../answers.ts';
 import { ceilTo, MINUTE_MS } from '../buckets.ts';
 import type { AskedRead, BucketSummary } from '../reader.ts';
@@ -127,14 +128,15 @@ export function checkK(k: number, { settings }: StreamProfile): void {
   throw new QuestionError('invalid_parameter', 'k', message);
 }
 
-/** Without the items that moderation hides. */
+/** Without the items that moderation hides; `weights`: what an event of each summary counts. */
 export function shownView(
   summaries: readonly BucketSummary[] | undefined,
   { hash, profile }: Asking,
-  options: Omit<ViewOptions, 'isHidden'> = {},
+  weights?: readonly number[],
 ): SummaryView {
   const isHidden = (item: string): boolean => profile.isHidden(item);
-  return new SummaryView(summariesOf(summaries), hash, { ...options, isHidden });
+  const options = weights === undefined ? { isHidden } : { isHidden, weights };
+  return new SummaryView(summariesOf(summaries), hash, options);
 }
 
 /** With all items. */
@@ -143,6 +145,14 @@ export function wholeView(
   { hash }: Pick<Asking, 'hash'>,
 ): SummaryView {
   return new SummaryView(summariesOf(summaries), hash);
+}
+
+/** Of summaries that were read with their viewers. */
+export function viewersView(
+  summaries: readonly BucketSummary[] | undefined,
+  { hash }: Pick<Asking, 'hash'>,
+): ViewersView {
+  return new ViewersView(summariesOf(summaries), hash);
 }
 
 export function boundsOf({ lower, upper }: { lower: number; upper: number }): CountBounds {

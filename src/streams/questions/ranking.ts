@@ -1,10 +1,12 @@
-import type { SummaryView } from '../../sketches/summary-view.ts';
 import type { CountBounds, RankedBy } from '../answers.ts';
-import { boundsOf } from './plan.ts';
+import type { BucketSummary } from '../reader.ts';
+import { type Asking, boundsOf, shownView, viewersView } from './plan.ts';
 
 /** A row of a ranking: its measure is a number of events or of actors, or a weighted sum. */
 export interface RankedRow extends CountBounds {
   readonly item: string;
+  /** By actors: at most so many events named the item. */
+  readonly events?: number;
 }
 
 export interface Ranking {
@@ -17,14 +19,36 @@ export interface Ranking {
   readonly standardError: number;
 }
 
-/** The first n rows of what is viewed. */
-export function rankingOf(view: SummaryView, _by: RankedBy, n: number): Ranking {
+/** The first n shown rows; `weights` of the summaries go with events only. */
+export function rankingOf(
+  summaries: readonly BucketSummary[],
+  asking: Asking,
+  n: number,
+  { by, weights }: { readonly by: RankedBy; readonly weights?: readonly number[] | undefined },
+): Ranking {
+  if (by === 'actors') return rankingByActors(summaries, asking, n);
+  const view = shownView(summaries, asking, weights);
   const { rows, maxUnlisted } = view.top(n);
   return {
     rows: rows.map((row) => ({ item: row.item, ...boundsOf(row) })),
     maxUnlisted,
     exact: view.itemsExact,
     standardError: 0,
+  };
+}
+
+function rankingByActors(summaries: readonly BucketSummary[], asking: Asking, n: number): Ranking {
+  const { profile } = asking;
+  const isComplete = summaries.every(({ summary }) => summary.viewers.cut === 0);
+  const view = viewersView(summaries, asking);
+  const { rows, maxUnlisted } = view.topByViewers(n, (item) => profile.isHidden(item));
+  return {
+    rows: rows.map(({ item, estimate, lower, upper, events }) => {
+      return { item, count: estimate, lower, upper, events };
+    }),
+    maxUnlisted,
+    exact: isComplete && rows.every(({ exact }) => exact),
+    standardError: Math.max(0, ...rows.map(({ standardError }) => standardError)),
   };
 }
 

@@ -39,7 +39,8 @@ export function planSeries(question: SeriesQuestion, asking: Asking): Plan<Serie
     return { ...span, ...(item === undefined ? totalOf(view) : countOf(view, item)) };
   };
   return {
-    reads: points.map((point) => readOf(point)),
+    // Without points there is still a moment of which that is so.
+    reads: (points.length > 0 ? points : [whole]).map((each) => readOf(each)),
     answer: (read) => ({
       ...factsOf(whole, read),
       // Points are covered one by one: their edges can be wider than those of the whole.

@@ -1,6 +1,7 @@
 import type { SummaryView } from '../../sketches/summary-view.ts';
 import type { TopAnswer, TopRow } from '../answers.ts';
 import { PREVIOUS_RANKS_MAX } from '../limits.ts';
+import type { BucketSummary } from '../reader.ts';
 import { decayWeights } from './decay.ts';
 import { comparedWindow, movementSince } from './movement.ts';
 import {
@@ -17,7 +18,7 @@ import {
   shownView,
 } from './plan.ts';
 import { QuestionError, type TopQuestion } from './question.ts';
-import { certainRanksOf, type RankedRow, rankingOf } from './ranking.ts';
+import { certainRanksOf, type RankedRow, type Ranking, rankingOf } from './ranking.ts';
 
 interface PlannedTop {
   readonly question: TopQuestion;
@@ -47,8 +48,9 @@ export function planTop(question: TopQuestion, asking: Asking): Plan<TopAnswer> 
 function answerTop(planned: PlannedTop, read: PlanRead): TopAnswer {
   const { question, asking, window } = planned;
   const { k, offset = 0, by = 'events', halfLifeMs = null } = question;
-  const events = shownView(read.summaries[0], asking);
-  const ranking = rankingOf(rankedView(planned, read, 0), by, offset + k);
+  const [summaries = []] = read.summaries;
+  const events = shownView(summaries, asking);
+  const ranking = rankWindow(planned, window, summaries, offset + k);
   const rows = ranking.rows.slice(offset).map((row, index) => ({
     rank: offset + index + 1,
     item: row.item,
@@ -62,7 +64,7 @@ function answerTop(planned: PlannedTop, read: PlanRead): TopAnswer {
     offset,
     certainRanks: certainRanksOf(ranking),
     total: events.total,
-    exact: by === 'actors' ? ranking.exact : events.itemsExact,
+    exact: ranking.exact,
     errorBound: events.errorBound,
     maxUnlisted: ranking.maxUnlisted,
     saturated: events.saturated,
@@ -71,27 +73,25 @@ function answerTop(planned: PlannedTop, read: PlanRead): TopAnswer {
   };
 }
 
-/** The window's items as they are to be ranked. */
-function rankedView(planned: PlannedTop, read: PlanRead, index: 0 | 1): SummaryView {
-  const { question, asking, window, before } = planned;
-  const { halfLifeMs = null } = question;
-  const { span } = index === 0 || before === null ? window : before;
-  const summaries = read.summaries[index] ?? [];
-  if (halfLifeMs === null) return shownView(summaries, asking);
-  return shownView(summaries, asking, decayWeights(summaries, span.toMs, halfLifeMs));
+function rankWindow(
+  { question, asking }: PlannedTop,
+  { span }: PlannedWindow,
+  summaries: readonly BucketSummary[],
+  n: number,
+): Ranking {
+  const { by = 'events', halfLifeMs = null } = question;
+  const weights = halfLifeMs === null ? undefined : decayWeights(summaries, span.toMs, halfLifeMs);
+  return rankingOf(summaries, asking, n, { by, weights });
 }
 
 function measureOf(
   row: RankedRow,
-  { by = 'events', halfLifeMs = null }: TopQuestion,
+  { halfLifeMs = null }: TopQuestion,
   events: SummaryView,
 ): Omit<TopRow, 'rank' | 'item'> {
-  const { item, count, lower, upper } = row;
-  if (halfLifeMs !== null) {
-    return { ...boundsOf(events.countOf(item)), score: upper, scoreLower: lower };
-  }
-  if (by === 'events') return { count, lower, upper };
-  return { count, lower, upper, events: events.countOf(item).upper };
+  const { item, ...measure } = row;
+  if (halfLifeMs === null) return measure;
+  return { ...boundsOf(events.countOf(item)), score: row.upper, scoreLower: row.lower };
 }
 
 function withMovement(
@@ -99,14 +99,11 @@ function withMovement(
   planned: PlannedTop,
   read: PlanRead,
 ): Pick<TopAnswer, 'items' | 'previous'> {
-  const { question, asking, before } = planned;
+  const { asking, before } = planned;
   if (before === null) return { items: rows };
+  const summaries = read.summaries[1] ?? [];
   const previous = comparedWindow(before, read);
-  const { rows: ranked } = rankingOf(
-    rankedView(planned, read, 1),
-    question.by ?? 'events',
-    PREVIOUS_RANKS_MAX,
-  );
-  const movementOf = movementSince(ranked, shownView(read.summaries[1], asking), previous);
+  const ranking = rankWindow(planned, before, summaries, PREVIOUS_RANKS_MAX);
+  const movementOf = movementSince(ranking.rows, shownView(summaries, asking), previous);
   return { items: rows.map((row) => ({ ...row, ...movementOf(row.item) })), previous };
 }

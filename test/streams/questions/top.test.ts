@@ -25,9 +25,12 @@ describe('the rows of a ranking', () => {
 
   test('are certain as far as no other item can have more', async () => {
     const pipeline = new Pipeline({ closedShape: NARROW_SHAPE });
-    const crowd = Array.from({ length: 300 }, (_, index) => ({ item: `crowd-${index}` }));
-    const heavy = [900, 800, 700].map((count) => ({ item: `heavy-${count}`, count }));
-    await pipeline.send([...crowd, ...heavy]);
+    for (const minute of [1, 2]) {
+      const atMs = START_MS - minute * MINUTE_MS;
+      const crowd = Array.from({ length: 300 }, (_, n) => ({ item: `${minute}-${n}`, atMs }));
+      const heavy = [900, 800, 700].map((count) => ({ item: `heavy-${count}`, count, atMs }));
+      await pipeline.send([...crowd, ...heavy]);
+    }
     await pipeline.compactAll();
     const { items, certainRanks } = await pipeline.queries.top({ stream, window, k: 8 });
     expect(items).toHaveLength(8);
