@@ -106,6 +106,13 @@ export class ByteWriter {
   }
 }
 
+/** A view where it is most of what it keeps in memory, else a copy. */
+export function ownBytes(bytes: Uint8Array): Buffer {
+  return 2 * bytes.length >= bytes.buffer.byteLength
+    ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    : Buffer.from(bytes);
+}
+
 /** Orders two stretches of bytes like `Buffer.compare`, without its cost for short ones. */
 export function compareBytes(
   a: Uint8Array,
@@ -225,6 +232,36 @@ export class ByteReader {
       if (value > max) throw new ByteReadError('a number is out of range');
       target[index++] = value;
       at = this.#at;
+    }
+    this.#at = at;
+  }
+
+  /** The bytes of so many numbers as a view, once each is known to be at most `max`. */
+  packedVarints(count: number, max: number): Uint8Array {
+    const start = this.#at;
+    this.#skipVarints(count, max);
+    return this.#bytes.subarray(start, this.#at);
+  }
+
+  /** As in #mixedVarints: most numbers take one byte, so four of them are checked at once. */
+  #skipVarints(count: number, max: number): void {
+    const bytes = this.#bytes;
+    const fourthLast = this.#end - 4;
+    const orMax = Math.min(127, max);
+    let at = this.#at;
+    let left = count;
+    while (left > 0) {
+      if (at <= fourthLast && left >= 4) {
+        if ((bytes[at]! | bytes[at + 1]! | bytes[at + 2]! | bytes[at + 3]!) <= orMax) {
+          at += 4;
+          left -= 4;
+          continue;
+        }
+      }
+      this.#at = at;
+      if (this.varint() > max) throw new ByteReadError('a number is out of range');
+      at = this.#at;
+      left -= 1;
     }
     this.#at = at;
   }

@@ -17,6 +17,7 @@
  *           depend on their order.
  */
 import { assert } from '../lib/assert.ts';
+import { PackedCells } from './packed-cells.ts';
 
 export const WIDTH_MIN = 16;
 export const WIDTH_MAX = 2 ** 20;
@@ -62,17 +63,17 @@ export class CountMin {
   /** True once a cell would have passed 2^53 - 1: estimates are then no upper bounds any more. */
   saturated = false;
   /** Row after row. No cell is above the total. */
-  #cells: Cells;
+  #stored: Cells | PackedCells;
   #total = 0;
   readonly #shift: number;
 
-  constructor(shape: CountMinShape, cells?: Cells, total = 0) {
+  constructor(shape: CountMinShape, cells?: Cells | PackedCells, total = 0) {
     assert(isCountMinShape(shape.width, shape.depth), 'width and depth are within their limits');
     this.width = shape.width;
     this.depth = shape.depth;
     this.#shift = 32 - Math.log2(shape.width);
-    this.#cells = cells ?? new Uint32Array(shape.width * shape.depth);
-    assert(this.#cells.length === shape.width * shape.depth, 'there is a cell for each position');
+    this.#stored = cells ?? new Uint32Array(shape.width * shape.depth);
+    assert(this.#stored.length === shape.width * shape.depth, 'there is a cell for each position');
     this.#total = total;
   }
 
@@ -84,15 +85,17 @@ export class CountMin {
     return this.#total;
   }
 
+  /** Packed cells count as what they become: a cache of them must not grow as it is used. */
   get byteLength(): number {
-    return this.#cells.byteLength;
+    return this.#stored.byteLength;
   }
 
   /** Never below the true count of the item with this hash. */
   estimate(lo: number, hi: number): number {
+    const cells = this.#cells;
     let least = Number.MAX_SAFE_INTEGER;
     for (let row = 0; row < this.depth; row += 1) {
-      const cell = this.#cells[this.#position(row, lo, hi)]!;
+      const cell = cells[this.#position(row, lo, hi)]!;
       if (cell < least) least = cell;
     }
     return least;
@@ -101,9 +104,10 @@ export class CountMin {
   /** Plain update: every row's cell grows by `count`. */
   add(lo: number, hi: number, count: number): void {
     this.grow(count);
+    const cells = this.#cells;
     for (let row = 0; row < this.depth; row += 1) {
       const at = this.#position(row, lo, hi);
-      this.#cells[at] = this.#bounded(this.#cells[at]! + count);
+      cells[at] = this.#bounded(cells[at]! + count);
     }
   }
 
@@ -119,9 +123,10 @@ export class CountMin {
    * than the cells do: makes sure that every cell of the item is at least `upper`.
    */
   raise(lo: number, hi: number, upper: number): void {
+    const cells = this.#cells;
     for (let row = 0; row < this.depth; row += 1) {
       const at = this.#position(row, lo, hi);
-      if (this.#cells[at]! < upper) this.#cells[at] = upper;
+      if (cells[at]! < upper) cells[at] = upper;
     }
   }
 
@@ -129,7 +134,7 @@ export class CountMin {
   grow(count: number): void {
     this.#total = this.#bounded(this.#total + count);
     if (this.#total >= TWO_POW_32 && this.#cells instanceof Uint32Array) {
-      this.#cells = Float64Array.from(this.#cells);
+      this.#stored = Float64Array.from(this.#cells);
     }
   }
 
@@ -153,6 +158,11 @@ export class CountMin {
     const copy = new CountMin(this, this.#cells.slice(), this.#total);
     copy.saturated = this.saturated;
     return copy;
+  }
+
+  get #cells(): Cells {
+    if (this.#stored instanceof PackedCells) this.#stored = this.#stored.unpack();
+    return this.#stored;
   }
 
   #position(row: number, lo: number, hi: number): number {

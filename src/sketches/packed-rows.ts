@@ -9,7 +9,7 @@
  * Merge     None: the owner unpacks the rows before it changes anything.
  * Not       No insertion, no order by count.
  */
-import { type ByteReader, ByteReadError, compareBytes } from '../lib/bytes.ts';
+import { type ByteReader, ByteReadError, compareBytes, ownBytes } from '../lib/bytes.ts';
 import { type Counts, newCounts } from '../lib/counts.ts';
 import { isAscii, isUtf8 } from '../lib/utf8.ts';
 import type { Bounds } from './candidate.ts';
@@ -107,13 +107,6 @@ export class PackedRows {
     const starts = this.#starts;
     return compareBytes(this.#texts, starts[index]!, starts[index + 1]!, other, start, end);
   }
-}
-
-/** A view where it is most of what it keeps in memory, else a copy. */
-function ownBytes(bytes: Uint8Array): Buffer {
-  return 2 * bytes.length >= bytes.buffer.byteLength
-    ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-    : Buffer.from(bytes);
 }
 
 /**

@@ -34,7 +34,6 @@
  */
 import { crc32 } from 'node:zlib';
 import { ByteReadError, ByteReader, ByteWriter } from '../lib/bytes.ts';
-import { newCounts } from '../lib/counts.ts';
 import { compareUtf8 } from '../lib/utf8.ts';
 import { ActorSet } from './actor-set.ts';
 import type { Candidate, ListedItems } from './candidate.ts';
@@ -42,6 +41,7 @@ import { CountMin, isCountMinShape } from './count-min.ts';
 import { HyperLogLog } from './hyperloglog.ts';
 import { ItemSketch } from './item-sketch.ts';
 import { ItemTable } from './item-table.ts';
+import { PackedCells } from './packed-cells.ts';
 import { PackedRows } from './packed-rows.ts';
 import { PairTable } from './pair-table.ts';
 import { SketchDecodeError } from './sketch-decode-error.ts';
@@ -392,9 +392,7 @@ function readItemSketch(payload: ByteReader, total: number, context: SummaryCont
 function readCells(payload: ByteReader, width: number, depth: number, total: number): CountMin {
   const length = width * depth;
   if (payload.remaining < length) fail('cells are missing');
-  const cells = newCounts(length, total);
-  payload.varints(cells, total);
-  return new CountMin({ width, depth }, cells, total);
+  return new CountMin({ width, depth }, new PackedCells(payload, length, total), total);
 }
 
 function readActors(payload: ByteReader): ActorSet {

@@ -72,6 +72,11 @@ describe('varints', () => {
         reader.varints(target, MAX_SAFE_INTEGER);
         expect([...target]).toEqual(values);
         expect(reader.uint8()).toBe(7);
+        const packing = new ByteReader(bytes);
+        packing.uint8();
+        const packed = packing.packedVarints(values.length, MAX_SAFE_INTEGER);
+        expect([...packed]).toEqual([...bytes.subarray(1, -1)]);
+        expect(packing.uint8()).toBe(7);
       }),
     );
     const reader = new ByteReader(Uint8Array.of(1, 2, 3, 4, 5));
@@ -91,9 +96,12 @@ describe('varints', () => {
         const target = new Uint32Array(6);
         new ByteReader(bytesOf(values)).varints(target, limit);
         expect([...target]).toEqual(values);
+        expect(new ByteReader(bytesOf(values)).packedVarints(6, limit)).toEqual(bytesOf(values));
         values[place] = limit + 1;
         const reader = new ByteReader(bytesOf(values));
         expect(() => reader.varints(target, limit)).toThrow(ByteReadError);
+        const packing = new ByteReader(bytesOf(values));
+        expect(() => packing.packedVarints(6, limit)).toThrow(ByteReadError);
       }
     },
   );
@@ -103,6 +111,8 @@ describe('varints', () => {
     (max) => {
       const reader = new ByteReader(Uint8Array.of(1, 2, 3));
       expect(() => reader.varints(new Uint32Array(4), max)).toThrow(ByteReadError);
+      const packing = new ByteReader(Uint8Array.of(1, 2, 3));
+      expect(() => packing.packedVarints(4, max)).toThrow(ByteReadError);
     },
   );
 });
