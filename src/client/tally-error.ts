@@ -16,8 +16,10 @@ export interface TallyErrorFields {
   readonly detail: string;
   /** From the Retry-After header; null when there was none. */
   readonly retryAfterSeconds?: number | null;
-  /** Which query parameter was at fault, where one was. */
+  /** Which parameter or field was at fault, where one was. */
   readonly parameter?: string | null;
+  /** Which of several questions or events was at fault, 0-based, where one was. */
+  readonly index?: number | null;
   /** The server's id of the request, for its logs. */
   readonly requestId?: string | null;
   readonly cause?: unknown;
@@ -31,6 +33,7 @@ export class TallyError extends Error {
   readonly detail: string;
   readonly retryAfterSeconds: number | null;
   readonly parameter: string | null;
+  readonly index: number | null;
   readonly requestId: string | null;
 
   constructor(fields: TallyErrorFields) {
@@ -40,6 +43,7 @@ export class TallyError extends Error {
     this.detail = fields.detail;
     this.retryAfterSeconds = fields.retryAfterSeconds ?? null;
     this.parameter = fields.parameter ?? null;
+    this.index = fields.index ?? null;
     this.requestId = fields.requestId ?? null;
   }
 }

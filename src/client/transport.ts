@@ -152,6 +152,7 @@ function answerOf(response: Response, text: string): unknown {
     detail: textOr(json?.['detail'], code),
     retryAfterSeconds: retryAfterOf(response),
     parameter: textOr(json?.['parameter'], null),
+    index: typeof json?.['index'] === 'number' ? json['index'] : null,
     requestId: textOr(json?.['instance'], null),
   });
 }

@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { TallyClient, type TallyClientOptions } from '../../src/client/tally-client.ts';
 import { TallyError } from '../../src/client/tally-error.ts';
 import { type Clock, ManualClock } from '../../src/lib/clock.ts';
+import { startTestTally } from '../support/tally.ts';
 
 interface Seen {
   readonly method: string;
@@ -127,6 +128,99 @@ test('every method asks for its route, with names percent-encoded', async () => 
   expect(JSON.parse(seen[2]?.body ?? '')).toEqual({ items: ['x', 'y'] });
   expect(JSON.parse(seen[8]?.body ?? '')).toEqual([EVENT]);
   expect(seen[8]?.key).toBe('k');
+});
+
+test('rankings, sets, settings and moderation have methods with all their parameters', async () => {
+  const { url, seen } = await serve(json(200, {}));
+  const { client } = clientOf(url);
+  const range = { from: 1, to: '2026-11-30T10:00:00Z' };
+  await client.top({ ...range, where: 'c:I,N', by: 'actors', offset: 5, movement: true });
+  await client.top({ decay: '30m', explain: true });
+  await client.trending({ stream: 's', period: 'today', tz: 'Asia/Kolkata', baseline: 3, k: 2 });
+  await client.trending({ by: 'actors', minSupport: 50, movement: false });
+  await client.distinctBy('country', { stream: 's', window: '2h' });
+  await client.itemDistinct('a/b', { stream: 's' });
+  await client.distinctTogether(['a,b', '50%', 'ü'], 'union', { window: '1d' });
+  await client.moderationQueue({ stream: 's', k: 3 });
+  await client.moderationAudit('s', { limit: 9 });
+  await client.moderation('s');
+  await client.putStream('s', { kMax: 5 });
+  await client.putModeration('s', { blocked: { items: ['x'] } }, { by: 'me', reason: 'so' });
+  await client.changeModeration('s', [{ action: 'block', prefix: 'p' }], { by: 'me' });
+  await client.query([
+    { type: 'top', k: 1 },
+    { type: 'series', item: 'a' },
+  ]);
+  expect(seen.map(({ method, url: path }) => `${method} ${path.replace('/v1/', '')}`)).toEqual([
+    'GET streams/default/top?from=1&to=2026-11-30T10%3A00%3A00Z&where=c%3AI%2CN&offset=5' +
+      '&by=actors&movement=true',
+    'GET streams/default/top?explain=true&decay=30m',
+    'GET streams/s/trending?period=today&tz=Asia%2FKolkata&k=2&baseline=3',
+    'GET streams/default/trending?by=actors&minSupport=50&movement=false',
+    'GET streams/s/distinct?window=2h&by=country',
+    'GET streams/s/items/a%2Fb/distinct',
+    'GET distinct?streams=a%252Cb%2C50%2525%2C%C3%BC&op=union&window=1d',
+    'GET streams/s/moderation/queue?k=3',
+    'GET streams/s/moderation/audit?limit=9',
+    'GET streams/s/moderation',
+    'PUT streams/s',
+    'PUT streams/s/moderation',
+    'POST streams/s/moderation/changes',
+    'POST query',
+  ]);
+  expect(seen.slice(10).map(({ body }) => JSON.parse(body))).toEqual([
+    { kMax: 5 },
+    { by: 'me', reason: 'so', blocked: { items: ['x'] } },
+    { by: 'me', changes: [{ action: 'block', prefix: 'p' }] },
+    {
+      queries: [
+        { type: 'top', k: 1 },
+        { type: 'series', item: 'a' },
+      ],
+    },
+  ]);
+});
+
+test('a server understands what the methods send', async () => {
+  const tally = await startTestTally();
+  const client = new TallyClient({ url: tally.url, clock: tally.clock });
+  const stream = 'a,b %/ü';
+  try {
+    const { settings } = await client.putStream(stream, { dimensions: [{ name: 'country' }] });
+    expect((await client.putStream(stream, settings)).settings).toEqual(settings);
+    const dims = { country: 'IN' };
+    await client.sendEvents([
+      { stream, item: 'x', actor: 'u', dims },
+      { stream, item: 'y', actor: 'u' },
+      { stream: 'other', item: 'x', actor: 'u' },
+    ]);
+    await tally.fold();
+    const together = await client.distinctTogether([stream, 'other'], 'intersection');
+    expect(together).toMatchObject({ estimate: 1, exact: true });
+    expect((await client.distinctBy('country', { stream })).parts).toMatchObject([{ value: 'IN' }]);
+    expect((await client.itemDistinct('x', { stream })).estimate).toBe(1);
+    const { results } = await client.query([
+      { type: 'top', stream, where: 'country:IN', from: tally.clock.nowMs() - 3_600_000 },
+      { type: 'items', stream, items: ['y'] },
+    ]);
+    const [top, items] = results;
+    expect(top.answer.items.map(({ item }) => item)).toEqual(['x']);
+    expect(items.answer.items.map(({ count }) => count)).toEqual([1]);
+    const refused = await failureOf(client.query([{ type: 'top' }, { type: 'top', k: 501 }]));
+    expect(refused).toMatchObject({ status: 400, parameter: 'k', index: 1 });
+    const moderator = { by: 'me' };
+    await client.changeModeration(stream, [{ action: 'block', item: 'x' }], moderator);
+    const { blocked, allowed } = await client.moderation(stream);
+    await client.putModeration(stream, { blocked, allowed }, moderator);
+    expect((await client.moderationAudit(stream)).entries.map(({ action }) => action)).toEqual([
+      'import',
+      'block',
+    ]);
+    expect((await client.top({ stream })).items.map(({ item }) => item)).toEqual(['y']);
+    expect((await client.moderationQueue({ stream })).items).toEqual([]);
+  } finally {
+    await tally.close();
+  }
 });
 
 test.each(['', '.', '..', '\ud800'])(

@@ -72,6 +72,7 @@ function timed(count: number, from = 0): ImportEvent[] {
   return Array.from({ length: count }, (_, index) => ({
     item: `/${(from + index) % 7}`,
     actor: `a${from + index}`,
+    ...(index % 3 === 0 ? { dims: { n: `${index}` } } : {}),
     atMs: 1_000_000 + (from + index) * 10,
   }));
 }
@@ -189,6 +190,14 @@ describe('another input', () => {
     expect(server.counted).toHaveLength(2);
     await importOnce(server, [{ item: '/0' }, { item: '/other' }], { length: 2 });
     expect(server.counted.map(({ item }) => item)).toEqual(['/0', '/1', '/other']);
+  });
+
+  test('is one that differs in nothing but a dimension', async () => {
+    const server = new ModelServer();
+    for (const country of ['IN', 'FR', 'IN']) {
+      await importOnce(server, [{ item: '/0', dims: { country } }], { length: 1 });
+    }
+    expect(server.counted.map(({ dims }) => dims)).toEqual([{ country: 'IN' }, { country: 'FR' }]);
   });
 });
 
