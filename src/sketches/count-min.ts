@@ -12,7 +12,9 @@
  *           are exact up to 2^53 - 1, then they saturate, and `saturated` says so.
  * Cost      add, estimate: O(depth), whatever the count. merge: O(width * depth).
  * Merge     Same width, depth and hash key: cells add. After plain adds the result is the sketch of
- *           both streams, byte for byte; after conservative ones it is an upper bound of it.
+ *           both streams, byte for byte; after conservative ones it is an upper bound of it. A
+ *           larger sketch folds to a smaller shape first: positions are the top bits of a spread
+ *           hash, so that neighbouring cells add, and rows beyond the depth are left out.
  * Not       No removal, no list of items (top-k.ts has it). The cells after conservative adds
  *           depend on their order.
  */
@@ -152,6 +154,23 @@ export class CountMin {
     for (let at = 0; at < cells.length; at += 1) {
       cells[at] = this.#bounded(cells[at]! + added[at]!);
     }
+  }
+
+  /** The same counts in a smaller shape, or a copy: an upper bound of what that would have held. */
+  folded({ width, depth }: CountMinShape): CountMin {
+    assert(width <= this.width && depth <= this.depth, 'sketches fold to smaller shapes');
+    const ratio = this.width / width;
+    const copy = new CountMin({ width, depth }, undefined, 0);
+    copy.saturated = this.saturated;
+    copy.grow(this.#total);
+    const cells = copy.#cells;
+    for (let at = 0; at < cells.length; at += 1) {
+      let sum = 0;
+      for (let part = 0; part < ratio; part += 1) sum += this.#cells[at * ratio + part]!;
+      // No item occurs more often than all together.
+      cells[at] = Math.min(sum, this.#total);
+    }
+    return copy;
   }
 
   clone(): CountMin {

@@ -9,8 +9,9 @@
  *           listed has occurred at most `cut` times.
  * Memory    4 or 8 * width * depth bytes, and about 100 bytes and the item for each candidate.
  * Cost      add: O(depth + log candidates). merge: O(width * depth + candidates log candidates).
- * Merge     Cells add; bounds of candidates add; cut = max(cut + cut, the largest upper bound among
- *           the candidates dropped). Regrouping changes cells, candidates and cut, never whether
+ * Merge     Cells add, in the smaller of both shapes; bounds of candidates add, as many are kept as
+ *           the one that holds fewer; cut = max(cut + cut, the largest upper bound among the
+ *           candidates dropped). Regrouping changes cells, candidates and cut, never whether
  *           the bounds hold.
  * Not       No removal. It knows no hash of an item: the caller hands in both.
  */
@@ -22,7 +23,7 @@ import type { ItemTable } from './item-table.ts';
 import { TopK } from './top-k.ts';
 
 export class ItemSketch {
-  readonly cells: CountMin;
+  cells: CountMin;
   top: TopK;
   /** No item that is not listed in `top` has occurred more often. */
   cut: number;
@@ -87,9 +88,9 @@ export class ItemSketch {
     });
   }
 
-  /** Adds the other's counts to these; the other is unchanged. Both have the same shape. */
+  /** Adds the other's counts to these; the other is unchanged. */
   merge(other: ItemSketch, hash: KeyedHash): void {
-    const merged = new TopK(this.top.capacity);
+    const merged = new TopK(Math.min(this.top.capacity, other.top.capacity));
     this.top.forEach((item, upper, lower) => {
       const added = other.boundsOf(new ItemKey(item, hash));
       merged.offer(item, bounded(upper + added.upper), bounded(lower + added.lower));
@@ -101,7 +102,16 @@ export class ItemSketch {
     });
     this.cut = Math.max(bounded(this.cut + other.cut), merged.dropped);
     this.top = merged;
-    this.cells.merge(other.cells);
+    this.#mergeCells(other.cells);
+  }
+
+  #mergeCells(other: CountMin): void {
+    const shape = {
+      width: Math.min(this.cells.width, other.width),
+      depth: Math.min(this.cells.depth, other.depth),
+    };
+    if (!hasShape(this.cells, shape)) this.cells = this.cells.folded(shape);
+    this.cells.merge(hasShape(other, shape) ? other : other.folded(shape));
   }
 
   clone(): ItemSketch {
@@ -117,6 +127,10 @@ export class ItemSketch {
   #upperOfUnlisted(lo: number, hi: number): number {
     return this.cut === 0 ? 0 : Math.min(this.cut, this.cells.estimate(lo, hi));
   }
+}
+
+function hasShape(cells: CountMin, { width, depth }: CountMinShape): boolean {
+  return cells.width === width && cells.depth === depth;
 }
 
 function bounded(value: number): number {

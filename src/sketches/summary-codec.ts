@@ -343,7 +343,7 @@ function readSection(id: number, payload: ByteReader, read: Decoding): void {
       break;
     case SECTION_ITEM_SKETCH:
       if (read.rows !== null) fail('items are given twice');
-      read.items = readItemSketch(payload, total, context);
+      read.items = readItemSketch(payload, total);
       break;
     case SECTION_ACTOR_SET:
       read.actors = readActors(payload);
@@ -370,13 +370,10 @@ function readItemTable(payload: ByteReader, read: Decoding): void {
   read.items = ItemTable.of(read.rows, context.hash) ?? fail('an item is listed twice');
 }
 
-function readItemSketch(payload: ByteReader, total: number, context: SummaryContext): ItemSketch {
+function readItemSketch(payload: ByteReader, total: number): ItemSketch {
   const width = 2 ** payload.uint8();
   const depth = payload.uint8();
   if (!isCountMinShape(width, depth)) fail('width or depth is out of range');
-  if (width !== context.shape.width || depth !== context.shape.depth) {
-    fail(`cells are ${depth} x ${width} here, not as set up`);
-  }
   const capacity = payload.varint();
   if (capacity < 1 || capacity > CANDIDATES_MAX) fail('the number of candidates is out of range');
   const cut = payload.varint();

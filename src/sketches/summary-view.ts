@@ -114,9 +114,8 @@ export class SummaryView {
 
   /** An estimate is at most this much too high, with the sketches' confidence; 0 when exact. */
   get errorBound(): number {
-    const bound = sum(this.summaries, (summary) => {
-      if (summary.itemsExact) return 0;
-      return guaranteeOf(summary.context.shape).epsilon * summary.total;
+    const bound = sum(this.summaries, ({ cellShape, total }) => {
+      return cellShape === null ? 0 : guaranteeOf(cellShape).epsilon * total;
     });
     return Math.ceil(bound);
   }

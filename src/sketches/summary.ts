@@ -194,6 +194,11 @@ export class Summary {
     return this.#sketch?.cut ?? 0;
   }
 
+  /** Shape of the cells that counts are estimated with; null while they are exact. */
+  get cellShape(): CountMinShape | null {
+    return this.#sketch?.cells ?? null;
+  }
+
   /** About how much memory this takes. */
   get byteLength(): number {
     const cellBytes = this.#sketch?.cells.byteLength ?? 0;
