@@ -89,3 +89,6 @@ export const REGISTRY_SLICE = 256;
 export const REGISTRY_SLICE_BYTES = 4 * MIB;
 /** A change that others overtake is begun anew so often. */
 export const REGISTRY_ATTEMPTS_MAX = 16;
+
+/** So many standard deviations above what is usual an item has to be to trend. */
+export const TRENDING_SCORE_MIN = 5;
