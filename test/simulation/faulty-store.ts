@@ -164,7 +164,7 @@ export class Connection {
       cancelVisit: (...args) => write(args[0], () => store.cancelVisit(...args)),
       commitCompaction: (...args) => write(args[0], () => store.commitCompaction(...args)),
       readIndex: (...args) => read(() => store.readIndex(...args)),
-      readSummaries: (...args) => read(() => store.readSummaries(...args, 'counts')),
+      readSummaries: (...args) => read(() => store.readSummaries(...args)),
       readParts: (...args) => read(() => store.readParts(...args)),
       listShares: (...args) => read(() => store.listShares(...args)),
       deleteShare: (partition, ...rest) =>
