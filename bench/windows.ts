@@ -40,7 +40,7 @@ const FULL: Scale = {
 };
 
 const SMOKE: Scale = {
-  history: { ...ITEMS, itemCount: 2_000, eras: erasOf(12_000, 6_000, 12_000) },
+  history: { ...ITEMS, itemCount: 2_000, eras: erasOf(150, 250, 12_000) },
   rounds: 1,
   scanRounds: 1,
   warmUps: 1,
