@@ -92,3 +92,12 @@ export const REGISTRY_ATTEMPTS_MAX = 16;
 
 /** So many standard deviations above what is usual an item has to be to trend. */
 export const TRENDING_SCORE_MIN = 5;
+/** Earlier days, or windows, that say what is usual. */
+export const BASELINE_DAYS_MAX = 28;
+export const BASELINE_DAYS_DEFAULT = 7;
+/** With fewer of them that have events, the windows right before are taken. */
+export const BASELINE_DAYS_MIN = 2;
+/** An item with fewer events now does not trend, unless the question says else. */
+export const MIN_SUPPORT_DEFAULT = 10;
+/** By actors: so many items with most actors are compared with what is usual. */
+export const TRENDING_ACTOR_ITEMS_MAX = 1_000;

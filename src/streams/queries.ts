@@ -43,7 +43,9 @@ import {
 } from './questions/question.ts';
 import { answerTogether } from './questions/run.ts';
 import { planSeries } from './questions/series.ts';
+import { planSetOperation } from './questions/set-operation.ts';
 import { planTop } from './questions/top.ts';
+import { planTrending } from './questions/trending.ts';
 import type { StreamReader } from './reader.ts';
 import type { StreamRegistry } from './registry.ts';
 import { readShareIndex } from './share-index.ts';
@@ -78,6 +80,10 @@ export class StreamQueries {
     return this.#answer(question, planTop);
   }
 
+  trending(question: TrendingQuestion): Promise<TrendingAnswer> {
+    return this.#answer(question, planTrending);
+  }
+
   distinct(question: DistinctQuestion): Promise<DistinctAnswer> {
     return this.#answer(question, planDistinct);
   }
@@ -100,6 +106,18 @@ export class StreamQueries {
 
   moderationQueue(question: ModerationQueueQuestion): Promise<ModerationQueueAnswer> {
     return this.#answer(question, planModerationQueue);
+  }
+
+  /** Of several streams at one moment. */
+  async distinctTogether(question: SetQuestion): Promise<SetAnswer> {
+    const { clock, hash, registry } = this.#options;
+    const known = await Promise.all(question.streams.map((stream) => registry.of(stream)));
+    const nowMs = clock.nowMs();
+    const askings = known.map((profile) => ({ nowMs, hash, profile }));
+    const plan = planSetOperation(question, askings);
+    const { explain = false } = question;
+    const [answer] = await answerTogether(this.#options, [{ plan, explain }], nowMs);
+    return answer!;
   }
 
   /**
@@ -210,6 +228,8 @@ function planOf(question: Question, asking: Asking): Plan<SpanFacts> {
   switch (question.type) {
     case 'top':
       return planTop(question, asking);
+    case 'trending':
+      return planTrending(question, asking);
     case 'distinct':
       return planDistinct(question, asking);
     case 'distinct_by':
