@@ -138,14 +138,15 @@ export async function currentHour({ nowMs }: OpenStore): Promise<Bucket> {
   return bucketOf('hour', await nowMs());
 }
 
+export async function currentDay({ nowMs }: OpenStore): Promise<Bucket> {
+  return bucketOf('day', await nowMs());
+}
+
 export async function currentMinute({ nowMs }: OpenStore): Promise<Bucket> {
   return bucketOf('minute', await nowMs());
 }
 
-export async function openPartTags(
-  { store, partition }: OpenStore,
-  stream: string,
-): Promise<Tag[]> {
-  const { parts } = await readShareIndex(store, partition, stream, []);
+export async function openPartTags({ store, partition }: OpenStore, share: string): Promise<Tag[]> {
+  const { parts } = await readShareIndex(store, partition, share, []);
   return parts.map(({ tag }) => tag).sort();
 }

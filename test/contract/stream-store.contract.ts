@@ -1,4 +1,5 @@
 import { describeAppend } from './append.contract.ts';
+import { describeColumns } from './columns.contract.ts';
 import { describeCommits } from './commits.contract.ts';
 import type { StreamStoreHarness } from './harness.ts';
 import { describeStreams } from './streams.contract.ts';
@@ -8,4 +9,5 @@ export function describeStreamStore(harness: StreamStoreHarness): void {
   describeAppend(harness);
   describeCommits(harness);
   describeStreams(harness);
+  describeColumns(harness);
 }

@@ -42,7 +42,6 @@ export function describeStreams(harness: StreamStoreHarness): void {
         deletedThrough: null,
         parts: [],
         summaryTags: [null],
-        oldestWaitingMs: null,
       });
       expect(await store.readSummaries(partition, 'none', [bucket], 'counts')).toEqual([null]);
       expect(await store.readSummaries(partition, 'none', [], 'counts')).toEqual([]);
@@ -185,32 +184,32 @@ export function describeStreams(harness: StreamStoreHarness): void {
     });
   });
 
-  test.each(AWKWARD_NAMES)('the name %j goes all the way and meets no other', async (stream) => {
+  test.each(AWKWARD_NAMES)('the name %j goes all the way and meets no other', async (share) => {
     const open = await harness.open();
     const { store, partition } = open;
     const bucket = await currentHour(open);
     const part = partOf({ bucket });
-    await foldInto(open, { stream, parts: [part] });
+    await foldInto(open, { share, parts: [part] });
     const summary = await summaryOf(open, { bucket });
     const commit = compactionOf({
-      ...{ stream, removeParts: [], summaries: [summary] },
+      ...{ share, removeParts: [], summaries: [summary] },
       ...{ remainingParts: 1, compactAtMs: 7 },
     });
     expect(await store.commitCompaction(partition, commit)).toBe('applied');
-    const index = await readShareIndex(store, partition, stream, [bucket]);
+    const index = await readShareIndex(store, partition, share, [bucket]);
     expect(index.parts.map(({ tag }) => tag)).toEqual([part.tag]);
     expect(index.summaryTags).toEqual([summary.tag]);
-    expect(await store.readParts(partition, stream, [part.tag])).not.toEqual([null]);
-    expect((await store.readSummaries(partition, stream, [bucket], 'counts'))[0]?.tag).toBe(
+    expect(await store.readParts(partition, share, [part.tag])).not.toEqual([null]);
+    expect((await store.readSummaries(partition, share, [bucket], 'counts'))[0]?.tag).toBe(
       summary.tag,
     );
-    expect(await store.readDueShares(partition, 7, 10)).toEqual([stream]);
-    expect(await store.listShares(partition, null, 10)).toEqual([{ stream, generation: '0' }]);
-    for (const other of [`${stream}x`, encodeURIComponent(stream).concat('%'), 'other']) {
+    expect(await store.readDueShares(partition, 7, 10)).toEqual([share]);
+    expect(await store.listShares(partition, null, 10)).toEqual([{ share, generation: '0' }]);
+    for (const other of [`${share}x`, encodeURIComponent(share).concat('%'), 'other']) {
       expect((await readShareIndex(store, partition, other, [bucket])).summaryTags).toEqual([null]);
     }
-    await store.deleteShare(partition, stream, newTag());
-    expect(await openPartTags(open, stream)).toEqual([]);
+    await store.deleteShare(partition, share, newTag());
+    expect(await openPartTags(open, share)).toEqual([]);
     expect(await store.listShares(partition, null, 10)).toEqual([]);
   });
 }

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { MemoryPartition } from '../../../src/store/memory/memory-stream-store.ts';
-import { bucketOf, DAY_MS, expiresAtMs, HOUR_MS, MINUTE_MS } from '../../../src/streams/buckets.ts';
+import {
+  bucketOf,
+  DAY_MS,
+  expiresAtMs,
+  HOUR_MS,
+  LEVELS,
+  MINUTE_MS,
+} from '../../../src/streams/buckets.ts';
 import { Pipeline, RETENTION, START_MS } from '../../support/pipeline.ts';
 
 /** Texts that are found again in whatever still holds them. */
@@ -8,28 +15,26 @@ const ITEM = 'an item to be found again';
 const STREAM = 'a stream to be found again';
 
 describe('the memory of the embedded store', () => {
-  test('is freed of minutes and hours by the next visit after they have expired', async () => {
+  test('is freed of each level by the next visit after it has expired', async () => {
     const pipeline = new Pipeline();
     await pipeline.send([{ item: ITEM }]);
     await pipeline.compactAll();
-    expect(copiesOf(pipeline, ITEM)).toBe(2);
-    const minuteOverMs = expiresAtMs(bucketOf('minute', START_MS), RETENTION);
-    await advanceTo(pipeline, minuteOverMs - 1);
-    await pipeline.compactDue();
-    expect(copiesOf(pipeline, ITEM)).toBe(2);
-    await advanceTo(pipeline, minuteOverMs);
-    await pipeline.compactDue();
-    expect(copiesOf(pipeline, ITEM)).toBe(1);
-    await advanceTo(pipeline, expiresAtMs(bucketOf('hour', START_MS), RETENTION));
-    await pipeline.compactDue();
-    expect(copiesOf(pipeline, ITEM)).toBe(0);
+    for (const [at, level] of LEVELS.entries()) {
+      const overMs = expiresAtMs(bucketOf(level, START_MS), RETENTION);
+      await advanceTo(pipeline, overMs - 1);
+      await pipeline.compactDue();
+      expect(copiesOf(pipeline, ITEM)).toBe(LEVELS.length - at);
+      await advanceTo(pipeline, overMs);
+      await pipeline.compactDue();
+      expect(copiesOf(pipeline, ITEM)).toBe(LEVELS.length - at - 1);
+    }
   });
 
   test('is freed of a stream once nothing of it is left', async () => {
     const pipeline = new Pipeline();
     await pipeline.send([{ stream: STREAM }]);
     await pipeline.compactAll();
-    await pipeline.clock.advance(31 * DAY_MS);
+    await pipeline.clock.advance(400 * DAY_MS);
     await pipeline.compactDue();
     expect(copiesOf(pipeline, STREAM)).toBe(1);
     await pipeline.clock.advance(2 * DAY_MS);
@@ -50,7 +55,7 @@ describe('the memory of the embedded store', () => {
     const pipeline = new Pipeline();
     await pipeline.send([{ stream: STREAM, item: ITEM }]);
     await pipeline.compactAll();
-    await pipeline.queries.delete(STREAM);
+    await pipeline.registry.delete(STREAM);
     expect(copiesOf(pipeline, ITEM)).toBe(0);
     const generation = await pipeline.queries.generation(STREAM);
     await pipeline.clock.advance(DAY_MS - 1);
@@ -81,7 +86,7 @@ describe('the memory of the embedded store', () => {
     await pipeline.compactAll();
     const question = {
       stream: 'default',
-      window: { kind: 'trailing', lengthMs: 31 * DAY_MS, untilMs: null },
+      window: { kind: 'trailing', lengthMs: 31 * DAY_MS, untilMs: null } as const,
       k: 1,
     };
     const before = await pipeline.queries.top(question);

@@ -126,11 +126,11 @@ describe('when a reply is lost', () => {
     const server = await start();
     const proxy = await proxyTo(server);
     const open = openOn(await connect(`redis://127.0.0.1:${proxy.port}`));
-    await foldInto(open, { stream: 'a' });
+    await foldInto(open, { share: 'a' });
     const { id, tag } = await appendEntry(open);
     const parts = [partOf({ bucket: await currentMinute(open) })];
-    const streams = [await shareFoldOf(open, { stream: 'a', parts })];
-    const commit = { entries: [{ id, tag }], streams, aside: [] };
+    const shares = [await shareFoldOf(open, { share: 'a', parts })];
+    const commit = { entries: [{ id, tag }], shares, aside: [] };
     proxy.loseReplyTo(tag);
     expect(await open.store.commitFold(open.partition, commit)).toBe('conflict');
     expect(await openPartTags(open, 'a')).toHaveLength(1);
@@ -275,7 +275,7 @@ describe('with replicas to wait for', () => {
     // The script is sent a second time then, and WAIT must come after that.
     await primary.cli('SCRIPT', 'FLUSH');
     await expect(appendAgain()).rejects.toThrow(OutcomeUnknownError);
-    const commit = { entries: [], streams: [], aside: [] };
+    const commit = { entries: [], shares: [], aside: [] };
     const folding = open.store.commitFold(open.partition, commit);
     await expect(folding).rejects.toThrow(StoreUnavailableError);
     // Reads do not wait for replicas, nor behind those who do.

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { slotOfHashTag } from '../../../src/store/redis/hash-slot.ts';
 import { deploymentKeys, PartitionKeys } from '../../../src/store/redis/keys.ts';
+import { LEVELS } from '../../../src/streams/buckets.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 let node: RedisServer;
@@ -25,16 +26,18 @@ test.each(['p0.0', 'p12.34', 'tally', 'a', '', 'é😀', 'x'.repeat(300)])(
   },
 );
 
-test('all keys of a partition lie in its slot, whatever a stream is called', async () => {
+test('all keys of a partition lie in its slot, whatever a share is called', async () => {
   const keys = new PartitionKeys('p3.1');
   const { slot, idRings, ...others } = keys;
-  const streamKeys = ['a', '{b}', '}{', 'é'].flatMap((stream) => [
-    ...Object.values(keys.stream(stream)),
-    keys.summary(stream, { level: 'minute', startMs: 60_000 }),
-    keys.summary(stream, { level: 'hour', startMs: 0 }),
+  const shareKeys = ['a', 'a:v', '{b}', '}{', 'é', 'a\u001fb\u001fc'].flatMap((share) => [
+    ...Object.values(keys.share(share)),
+    ...LEVELS.flatMap((level) => [
+      keys.summary(share, { level, startMs: 0 }, 'counts'),
+      keys.summary(share, { level, startMs: 0 }, 'viewers'),
+    ]),
   ]);
-  const all = [...idRings, ...Object.values(others), ...streamKeys];
-  expect(all).toHaveLength(9 + 7 + 4 * 5);
+  const all = [...idRings, ...Object.values(others), ...shareKeys];
+  expect(all).toHaveLength(9 + 7 + 6 * (3 + 6));
   expect(new Set(all).size).toBe(all.length);
   const slots = await Promise.all(all.map(slotInRedis));
   expect(new Set(slots)).toEqual(new Set([slot]));

@@ -3,7 +3,8 @@ import { BrokenStreamError, StoreUnavailableError } from '../../../src/lib/store
 import { connectRedis, type RedisConnection } from '../../../src/store/redis/connection.ts';
 import { PartitionKeys } from '../../../src/store/redis/keys.ts';
 import { readShareIndex } from '../../../src/streams/share-index.ts';
-import { bucketOf, expiresAtMs, HOUR_MS, MINUTE_MS } from '../../../src/streams/buckets.ts';
+import type { Column } from '../../../src/streams/store-port.ts';
+import { bucketOf, DAY_MS, expiresAtMs, HOUR_MS, MINUTE_MS } from '../../../src/streams/buckets.ts';
 import {
   appendEntry,
   bytesOf,
@@ -39,6 +40,8 @@ describeStreamStore({ open: async (limits) => openOn(connection, limits) });
 
 type Open = ReturnType<typeof openOn>;
 
+const COLUMNS: readonly Column[] = ['counts', 'viewers'];
+
 function keysOf(open: Open): PartitionKeys {
   return new PartitionKeys(open.tag);
 }
@@ -52,7 +55,7 @@ describe('keys that hold what they must not hold', () => {
       const bucket = await currentMinute(open);
       await foldInto(open, { share: 'a' });
       await foldInto(open, { share: 'b', parts: [partOf({ bucket })] });
-      const key = keysOf(open).stream('a')[which];
+      const key = keysOf(open).share('a')[which];
       await server.cli('DEL', key);
       await server.cli('LPUSH', key, 'x');
       await expect(readShareIndex(store, partition, 'a', [])).rejects.toThrow(BrokenStreamError);
@@ -75,7 +78,7 @@ describe('keys that hold what they must not hold', () => {
   test('reads of a broken key of the stream say that the stream is broken', async () => {
     const open = openOn(connection);
     const { store, partition } = open;
-    const { record, parts } = keysOf(open).stream('a');
+    const { record, parts } = keysOf(open).share('a');
     await server.cli('SET', record, 'x');
     await server.cli('SET', parts, 'x');
     const bucket = await currentHour(open);
@@ -89,10 +92,43 @@ describe('keys that hold what they must not hold', () => {
     }
   });
 
+  test('of several shares, a broken one is marked, and the others are read', async () => {
+    const open = openOn(connection);
+    const bucket = await currentMinute(open);
+    await foldInto(open, { share: 'a', parts: [partOf({ bucket })] });
+    await foldInto(open, { share: 'b', parts: [partOf({ bucket })] });
+    await server.cli('SET', keysOf(open).share('broken').open, 'x');
+    const asked = ['a', 'broken', 'b'].map((share) => ({ share, buckets: [bucket] }));
+    const { shares } = await open.store.readIndex(open.partition, asked);
+    expect(shares.map((index) => index?.parts.length)).toEqual([1, undefined, 1]);
+    expect(shares[1]).toBeNull();
+  });
+
+  test.each([
+    ['a list', ['LPUSH', 'x']],
+    ['a text too short', ['SET', 'x']],
+  ] as const)('viewers that are %s are read as absent and can be replaced', async (_, write) => {
+    const open = openOn(connection);
+    const { store, partition } = open;
+    const bucket = await currentMinute(open);
+    const viewers = bytesOf('who');
+    const first = await summaryOf(open, { bucket, viewers });
+    await store.commitCompaction(partition, compactionOf({ share: 'a', summaries: [first] }));
+    const key = keysOf(open).summary('a', bucket, 'viewers');
+    await server.cli('DEL', key);
+    await server.cli(write[0], key, write[1]);
+    expect(await store.readSummaries(partition, 'a', [bucket], 'viewers')).toEqual([null]);
+    const next = await summaryOf(open, { bucket, expectedTag: first.tag, viewers });
+    const commit = compactionOf({ share: 'a', summaries: [next] });
+    expect(await store.commitCompaction(partition, commit)).toBe('applied');
+    const [stored] = await store.readSummaries(partition, 'a', [bucket], 'viewers');
+    expect(stored?.tag).toBe(next.tag);
+  });
+
   test('a damaged index line says that the stream is broken', async () => {
     const open = openOn(connection);
     const line = 'minute:x:1:1';
-    await server.cli('HSET', keysOf(open).stream('a').open, newTag(), line);
+    await server.cli('HSET', keysOf(open).share('a').open, newTag(), line);
     const read = readShareIndex(open.store, open.partition, 'a', []);
     await expect(read).rejects.toThrow(BrokenStreamError);
   });
@@ -107,7 +143,7 @@ describe('keys that hold what they must not hold', () => {
     const whole = await summaryOf(open, { bucket: hour });
     await store.commitCompaction(partition, compactionOf({ share: 'a', summaries: [whole] }));
     const [command, value] = write;
-    await server.cli(command, keysOf(open).summary('a', minute), value);
+    await server.cli(command, keysOf(open).summary('a', minute, 'counts'), value);
     const { summaryTags } = await readShareIndex(store, partition, 'a', [minute, hour]);
     expect(summaryTags).toEqual(['broken', whole.tag]);
     const stored = await store.readSummaries(partition, 'a', [minute, hour], 'counts');
@@ -137,7 +173,7 @@ describe('keys that hold what they must not hold', () => {
     },
   );
 
-  test.each(['damaged', 'due', 'streams'] as const)(
+  test.each(['damaged', 'due', 'listed'] as const)(
     "a partition's broken %s refuses folds and changes nothing",
     async (which) => {
       const open = openOn(connection);
@@ -159,7 +195,7 @@ describe('keys that hold what they must not hold', () => {
     const bucket = await currentMinute(open);
     const [whole, lost] = [partOf({ bucket }), partOf({ bucket })];
     await foldInto(open, { share: 'a', parts: [whole, lost] });
-    await server.cli('HDEL', keysOf(open).stream('a').parts, lost.tag);
+    await server.cli('HDEL', keysOf(open).share('a').parts, lost.tag);
     expect(await store.readParts(partition, 'a', [lost.tag])).toEqual([null]);
     const summaries = [await summaryOf(open, { bucket })];
     const parts = { removeParts: [whole.tag], lostParts: [lost.tag] };
@@ -192,14 +228,16 @@ describe('what Redis frees by itself', () => {
     const keptUntilMs = (await open.nowMs()) + HOUR_MS;
     await foldInto(open, { share: 'a', parts: [partOf({ bucket })], keptUntilMs });
     await foldInto(open, { share: 'a', keptUntilMs: keptUntilMs - 1_000 });
-    const summary = await summaryOf(open, { bucket, expiresAtMs: keptUntilMs + 7 });
+    const viewers = bytesOf('who');
+    const summary = await summaryOf(open, { bucket, viewers, expiresAtMs: keptUntilMs + 7 });
     const commit = { share: 'a', summaries: [summary], remainingParts: 1, compactAtMs: 1 };
     await store.commitCompaction(partition, compactionOf(commit));
     const keys = keysOf(open);
-    const { record, open: openKey, parts } = keys.stream('a');
-    const expiries = [record, keys.summary('a', bucket), openKey, parts, keys.log];
+    const { record, open: openKey, parts } = keys.share('a');
+    const columns = COLUMNS.map((column) => keys.summary('a', bucket, column));
+    const expiries = [record, ...columns, openKey, parts, keys.log];
     expect(await Promise.all(expiries.map((key) => server.cli('PEXPIRETIME', key)))).toEqual([
-      ...[`${keptUntilMs}`, `${keptUntilMs + 7}`, '-1', '-1', '-1'],
+      ...[`${keptUntilMs}`, `${keptUntilMs + 7}`, `${keptUntilMs + 7}`, '-1', '-1', '-1'],
     ]);
   });
 
@@ -212,18 +250,18 @@ describe('what Redis frees by itself', () => {
       const commit = compactionOf({ share: 'a', summaries });
       expect(await open.store.commitCompaction(open.partition, commit)).toBe('applied');
     }
-    const key = keysOf(open).summary('a', bucket);
+    const key = keysOf(open).summary('a', bucket, 'counts');
     expect(await server.cli('PEXPIRETIME', key)).toBe('4000000000000');
   });
 
   test('the record of a deletion outlives every summary', async () => {
-    const open = openOn(connection, { longestRetentionMs: 32 * 24 * HOUR_MS });
+    const open = openOn(connection, { longestRetentionMs: 400 * DAY_MS });
     const beforeMs = await open.nowMs();
     await open.store.deleteShare(open.partition, 'a', newTag());
-    const expiry = Number(await server.cli('PEXPIRETIME', keysOf(open).stream('a').record));
-    const nextHour = bucketOf('hour', beforeMs + HOUR_MS);
-    const retention = { minute: HOUR_MS, hour: 32 * 24 * HOUR_MS };
-    expect(expiry).toBeGreaterThanOrEqual(expiresAtMs(nextHour, retention) - 1_000);
+    const expiry = Number(await server.cli('PEXPIRETIME', keysOf(open).share('a').record));
+    const tomorrow = bucketOf('day', beforeMs + DAY_MS);
+    const retention = { minute: HOUR_MS, hour: HOUR_MS, day: 400 * DAY_MS };
+    expect(expiry).toBeGreaterThanOrEqual(expiresAtMs(tomorrow, retention) - 1_000);
   });
 
   test('every ring of ids expires, and its keys stay as many as they are', async () => {
@@ -245,22 +283,25 @@ describe('what Redis frees by itself', () => {
     const open = openOn(connection);
     const { store, partition } = open;
     const [minute, hour] = [await currentMinute(open), await currentHour(open)];
+    const viewers = bytesOf('who');
     const old = [
-      await summaryOf(open, { bucket: minute }),
-      await summaryOf(open, { bucket: hour }),
+      await summaryOf(open, { bucket: minute, viewers }),
+      await summaryOf(open, { bucket: hour, viewers }),
     ];
     await store.commitCompaction(partition, compactionOf({ share: 'a', summaries: old }));
     const next = newTag();
     await store.deleteShare(partition, 'a', next);
-    const fresh = await summaryOf(open, { bucket: hour });
+    const fresh = await summaryOf(open, { bucket: hour, viewers });
     const commit = compactionOf({ share: 'a', generation: next, summaries: [fresh] });
     await store.commitCompaction(partition, commit);
-    const keys = [minute, hour].map((bucket) => keysOf(open).summary('a', bucket));
+    const keys = [minute, hour].flatMap((bucket) =>
+      COLUMNS.map((column) => keysOf(open).summary('a', bucket, column)),
+    );
     const exist = (): Promise<string[]> =>
       Promise.all(keys.map((key) => server.cli('EXISTS', key)));
-    expect(await exist()).toEqual(['1', '1']);
+    expect(await exist()).toEqual(['1', '1', '1', '1']);
     await store.dropStaleSummaries(partition, 'a', [minute, hour]);
-    expect(await exist()).toEqual(['0', '1']);
+    expect(await exist()).toEqual(['0', '0', '1', '1']);
   });
 
   test('names of streams that are over leave the list, and damaged entries the count', async () => {
@@ -268,9 +309,9 @@ describe('what Redis frees by itself', () => {
     const { store, partition } = open;
     const keys = keysOf(open);
     await foldInto(open, { share: 'a' });
-    await server.cli('DEL', keys.stream('a').record);
+    await server.cli('DEL', keys.share('a').record);
     expect(await store.listShares(partition, null, 10)).toEqual([]);
-    expect(await server.cli('ZCARD', keys.streams)).toBe('0');
+    expect(await server.cli('ZCARD', keys.listed)).toBe('0');
     const aside = [{ reason: 'damaged', blob: new Uint8Array(9) }];
     await store.commitFold(partition, { entries: [], shares: [], aside });
     await server.cli('DEL', keys.damaged);
@@ -305,13 +346,14 @@ describe('the cost in commands', () => {
     expect(await sentCommands()).not.toHaveProperty('wait');
   });
 
-  test('an index of an hour is one script that reads no blob', async () => {
+  test('an index of an hour of three shares is one script that reads no blob', async () => {
     const open = openOn(connection);
     const start = await currentHour(open);
     const buckets = Array.from({ length: 60 }, (_, i) =>
       bucketOf('minute', start.startMs - i * MINUTE_MS),
     );
-    await readShareIndex(open.store, open.partition, 'a', buckets);
+    const asked = ['a', 'b', 'c'].map((share) => ({ share, buckets }));
+    await open.store.readIndex(open.partition, asked);
     const sent = await sentCommands();
     expect(sent['evalsha']).toBe(1);
     expect(sent).not.toHaveProperty('mget');
