@@ -80,8 +80,8 @@ function partsOf(counts: ReadonlyMap<number, number>, context: SummaryContext): 
   const parts = [new Summary(context), new Summary(context)];
   for (const [item, count] of counts) {
     const half = count >>> 1;
-    if (half > 0) parts[0]!.add(itemName(item), half);
-    parts[1]!.add(itemName(item), count - half);
+    if (half > 0) parts[0]!.add(itemName(item), half, null);
+    parts[1]!.add(itemName(item), count - half, null);
   }
   return parts.map((part) => decodeSummary(encodeSummaryUnordered(part), context));
 }

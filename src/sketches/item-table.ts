@@ -6,8 +6,10 @@
  * Memory    About 100 bytes an item and the item; packed, a few bytes more than stored.
  * Cost      add, get: O(1); get while packed: O(log items), or, if the rows are in no order, the
  *           first time O(items). forEach: O(items).
- * Merge     Counts of equal items add: add every row of one table to the other.
+ * Merge     Counts of equal items add.
  * Not       No removal, no order, no limit of its own: the owner changes over to a sketch.
+ *
+ * An item keeps its row, a number from 0 on: what belongs to items is kept by row (pair-table.ts).
  */
 import type { Counts } from '../lib/counts.ts';
 import { nextAtLeast } from '../lib/nth-largest.ts';
@@ -24,7 +26,10 @@ const MAP_ENTRY_BYTES = 80;
 export class ItemTable implements ListedItems {
   /** The rows, as long as they are as they were read. */
   #packed: PackedRows | null = null;
-  #counts = new Map<string, number>();
+  #rows = new Map<string, number>();
+  /** By row, like the counts. */
+  #items: string[] = [];
+  #counts: number[] = [];
   #itemBytes = 0;
   /** Two words an item in the order of forEach, kept for the next sketch that takes the table. */
   #hashes: Uint32Array | null = null;
@@ -38,7 +43,7 @@ export class ItemTable implements ListedItems {
   }
 
   get size(): number {
-    return this.#packed?.size ?? this.#counts.size;
+    return this.#packed?.size ?? this.#items.length;
   }
 
   /** Bytes of the items' UTF-8 forms. */
@@ -55,36 +60,67 @@ export class ItemTable implements ListedItems {
 
   /** 0 for an item that did not occur. */
   countOf(item: string): number {
-    if (this.#packed?.isAscending !== true) return this.#unpacked().get(item) ?? 0;
-    return this.#packed.boundsOf(Buffer.from(item, 'utf8'))?.upper ?? 0;
+    if (this.#packed?.isAscending === true) {
+      return this.#packed.boundsOf(Buffer.from(item, 'utf8'))?.upper ?? 0;
+    }
+    const row = this.#unpacked().get(item);
+    return row === undefined ? 0 : this.#counts[row]!;
   }
 
   boundsOf(key: ItemKey): Bounds | undefined {
-    if (this.#packed?.isAscending === true) return this.#packed.boundsOf(key.utf8);
-    const count = this.#unpacked().get(key.item);
-    return count === undefined ? undefined : { upper: count, lower: count };
+    const row = this.rowOf(key);
+    if (row < 0) return undefined;
+    const count = this.#packed?.uppers[row] ?? this.#counts[row]!;
+    return { upper: count, lower: count };
   }
 
-  add(item: string, count: number): void {
-    const counts = this.#unpacked();
+  /** -1 for an item that did not occur. */
+  rowOf(key: ItemKey): number {
+    if (this.#packed?.isAscending === true) return this.#packed.rowOf(key.utf8);
+    return this.#unpacked().get(key.item) ?? -1;
+  }
+
+  item(row: number): string {
+    return this.#packed?.item(row) ?? this.#items[row]!;
+  }
+
+  /** Returns the item's row. */
+  add(item: string, count: number): number {
+    const rows = this.#unpacked();
+    const known = rows.get(item);
+    if (known !== undefined) {
+      this.#counts[known] = Math.min(this.#counts[known]! + count, Number.MAX_SAFE_INTEGER);
+      return known;
+    }
     this.#hashes = null;
-    const before = counts.get(item);
-    if (before === undefined) this.#itemBytes += utf8Length(item);
-    counts.set(item, Math.min((before ?? 0) + count, Number.MAX_SAFE_INTEGER));
+    this.#itemBytes += utf8Length(item);
+    const row = this.#items.length;
+    rows.set(item, row);
+    this.#items.push(item);
+    this.#counts.push(count);
+    return row;
+  }
+
+  /** Adds all rows of the other; returns for each of them which it is here. */
+  merge(other: ItemTable): Uint32Array {
+    const rows = new Uint32Array(other.size);
+    let index = 0;
+    other.forEach((item, count) => {
+      rows[index++] = this.add(item, count);
+    });
+    return rows;
   }
 
   uppers(): Counts {
-    if (this.#packed !== null) return this.#packed.uppers;
-    const uppers = new Float64Array(this.#counts.size);
-    let index = 0;
-    for (const count of this.#counts.values()) uppers[index++] = count;
-    return uppers;
+    return this.#packed?.uppers ?? Float64Array.from(this.#counts);
   }
 
+  /** In the order of the rows. */
   forEach(visit: VisitRow, least = 0): void {
     const packed = this.#packed;
     if (packed === null) {
-      for (const [item, count] of this.#counts) {
+      for (const [row, item] of this.#items.entries()) {
+        const count = this.#counts[row]!;
         if (count >= least) visit(item, count, count);
       }
       return;
@@ -109,7 +145,7 @@ export class ItemTable implements ListedItems {
     };
     const packed = this.#packed;
     if (packed === null) {
-      for (const item of this.#counts.keys()) {
+      for (const item of this.#items) {
         hash.hashString(item);
         push();
       }
@@ -126,7 +162,9 @@ export class ItemTable implements ListedItems {
   clone(): ItemTable {
     const copy = new ItemTable();
     copy.#packed = this.#packed;
-    copy.#counts = new Map(this.#counts);
+    copy.#rows = new Map(this.#rows);
+    copy.#items = this.#items.slice();
+    copy.#counts = this.#counts.slice();
     copy.#itemBytes = this.#itemBytes;
     copy.#hashes = this.#hashes;
     return copy;
@@ -136,11 +174,14 @@ export class ItemTable implements ListedItems {
     const packed = this.#packed;
     if (packed !== null) {
       this.#packed = null;
-      for (let index = 0; index < packed.size; index += 1) {
-        this.#counts.set(packed.item(index), packed.uppers[index]!);
+      for (let row = 0; row < packed.size; row += 1) {
+        const item = packed.item(row);
+        this.#rows.set(item, row);
+        this.#items.push(item);
+        this.#counts.push(packed.uppers[row]!);
       }
     }
-    return this.#counts;
+    return this.#rows;
   }
 }
 

@@ -45,10 +45,9 @@ import { PackedCells } from './packed-cells.ts';
 import { PackedRows } from './packed-rows.ts';
 import { PairTable } from './pair-table.ts';
 import { SketchDecodeError } from './sketch-decode-error.ts';
-import { Summary, type SummaryContext, type SummaryState } from './summary.ts';
+import { eventsWithActorMax, Summary, type SummaryContext, type SummaryState } from './summary.ts';
 import { TopK } from './top-k.ts';
 import {
-  addActorsOf,
   decodeApart,
   encodeApart,
   readViewers,
@@ -79,6 +78,7 @@ const SECTION_REGISTERS = 4;
 /** Smaller viewers are not worth a column of their own. */
 const APART_BYTES_MIN = 2_048;
 
+const NO_BYTES = new Uint8Array();
 const BYTES_PER_ACTOR = 8;
 const TABLE_ROW_BYTES_MIN = 2;
 const CANDIDATE_BYTES_MIN = 3;
@@ -115,8 +115,31 @@ export function decodeSummary(
   context: SummaryContext,
   viewers?: Uint8Array,
 ): Summary {
+  const summary = Summary.fromState(
+    context,
+    decoded(() => decode(counts, context)),
+  );
+  if (summary.viewersLoaded || viewers === undefined) return summary;
+  return decodeViewers(summary, viewers);
+}
+
+/**
+ * The same summary with its viewers, from the column that stands apart; both share what they have in
+ * common. Throws SketchDecodeError.
+ */
+export function decodeViewers(summary: Summary, viewers: Uint8Array): Summary {
+  const { context } = summary;
+  const { hash, shape } = context;
+  const state = summary.state();
+  const table = state.items instanceof ItemTable ? state.items : null;
+  const limits = { seedId: hash.seedId, viewerBytes: shape.viewerBytes };
+  const read = decoded(() => decodeApart(viewers, table, limits));
+  return Summary.fromState(context, { ...state, viewers: read });
+}
+
+function decoded<Result>(decodeBytes: () => Result): Result {
   try {
-    return Summary.fromState(context, decode(counts, context, viewers ?? null));
+    return decodeBytes();
   } catch (error) {
     if (error instanceof ByteReadError) throw new SketchDecodeError(`summary: ${error.message}`);
     throw error;
@@ -129,14 +152,15 @@ interface EncodeOptions {
 }
 
 function encode(summary: Summary, { isCanonical, mayStandApart }: EncodeOptions): SummaryColumns {
-  const { total, withoutActor, saturated, incomplete, items, actors } = summary.state();
+  const { total, withoutActor, saturated, incomplete, items } = summary.state();
   const { viewers } = summary;
   const { seedId } = summary.context.hash;
-  const rows = items instanceof ItemSketch ? null : rowsOf(items);
-  if (isCanonical && rows !== null) sortRows(rows);
-  const payload = payloadOf(viewers, rows, isCanonical);
+  const rows = items instanceof ItemSketch ? [] : tableRowsOf(items);
+  if (isCanonical) sortRows(rows);
+  const isOld = viewers instanceof ViewerSketch && tellsNothing(viewers, summary);
+  const payload = isOld ? NO_BYTES : payloadOf(viewers, rows);
   const isApart = mayStandApart && payload.length >= APART_BYTES_MIN;
-  const pairsGiveActors = viewers instanceof PairTable && !isApart;
+  const actors = viewers instanceof PairTable && !isApart ? null : summary.actors;
   const writer = new ByteWriter();
   writer.uint8(MAGIC_T);
   writer.uint8(MAGIC_S);
@@ -155,12 +179,12 @@ function encode(summary: Summary, { isCanonical, mayStandApart }: EncodeOptions)
   writer.varint(withoutActor);
   if (items instanceof ItemSketch) {
     section(writer, SECTION_ITEM_SKETCH, () => writeItemSketch(writer, items));
-  } else if (rows !== null && rows.length > 0) {
+  } else if (rows.length > 0) {
     section(writer, SECTION_ITEM_TABLE, () => writeItemTable(writer, rows));
   }
   if (actors instanceof HyperLogLog) {
     section(writer, SECTION_REGISTERS, () => writer.raw(actors.encode()));
-  } else if (actors.size > 0 && !pairsGiveActors) {
+  } else if (actors !== null && actors.size > 0) {
     section(writer, SECTION_ACTOR_SET, () => writeActors(writer, actors, isCanonical));
   }
   const id = viewersSectionOf(viewers);
@@ -172,16 +196,18 @@ function encode(summary: Summary, { isCanonical, mayStandApart }: EncodeOptions)
   };
 }
 
+/** As what was written before there were viewers, or where they could not be read. */
+function tellsNothing({ cut, entries }: ViewerSketch, summary: Summary): boolean {
+  const { total, withoutActor, saturated } = summary;
+  return entries.size === 0 && cut === eventsWithActorMax(total, withoutActor, saturated);
+}
+
 /** Empty where there are no actors at all. */
-function payloadOf(
-  viewers: Viewers,
-  rows: readonly Candidate[] | null,
-  isCanonical: boolean,
-): Uint8Array {
+function payloadOf(viewers: Viewers, rows: readonly TableRow[]): Uint8Array {
   const writer = new ByteWriter();
   const isEmpty = viewers instanceof PairTable && viewers.size === 0;
-  const items = viewers instanceof PairTable ? (rows ?? []).map(({ item }) => item) : [];
-  if (!isEmpty) writeViewers(writer, viewers, items, isCanonical);
+  const order = viewers instanceof PairTable ? rows.map(({ row }) => row) : [];
+  if (!isEmpty) writeViewers(writer, viewers, order);
   return writer.finish();
 }
 
@@ -224,6 +250,19 @@ function rowsOf(listed: ListedItems): Candidate[] {
   return rows;
 }
 
+/** With the row of the table that each is. */
+interface TableRow extends Candidate {
+  readonly row: number;
+}
+
+function tableRowsOf(table: ItemTable): TableRow[] {
+  const rows: TableRow[] = [];
+  table.forEach((item, upper, lower) => {
+    rows.push({ item, upper, lower, row: rows.length });
+  });
+  return rows;
+}
+
 function sortRows(rows: Candidate[]): void {
   rows.sort((a, b) => compareUtf8(a.item, b.item));
 }
@@ -253,18 +292,12 @@ interface Decoding {
   readonly context: SummaryContext;
   readonly isCanonical: boolean;
   readonly total: number;
-  /** Of the item table. */
-  rows: PackedRows | null;
   items: ItemTable | ItemSketch;
   actors: ActorSet | HyperLogLog | null;
   viewers: Viewers | null;
 }
 
-function decode(
-  bytes: Uint8Array,
-  context: SummaryContext,
-  apart: Uint8Array | null,
-): SummaryState {
+function decode(bytes: Uint8Array, context: SummaryContext): SummaryState {
   const { seedId } = context.hash;
   const reader = new ByteReader(bytes);
   if (reader.uint8() !== MAGIC_T || reader.uint8() !== MAGIC_S) fail('not the bytes of a summary');
@@ -280,7 +313,6 @@ function decode(
     context,
     isCanonical: (flags & FLAG_CANONICAL) !== 0,
     total,
-    rows: null,
     items: new ItemTable(),
     actors: null,
     viewers: null,
@@ -291,36 +323,30 @@ function decode(
   if ((flags & (FLAG_ITEMS_SKETCHED | FLAG_ACTORS_SKETCHED)) !== (sketched | registers)) {
     fail('flags and sections contradict each other');
   }
+  if (read.viewers instanceof PairTable && read.actors !== null) fail('actors are given twice');
   const isApart = (flags & FLAG_VIEWERS_APART) !== 0;
   if (isApart && read.viewers !== null) fail('viewers are given twice');
-  return {
+  const state = {
     total,
     withoutActor,
     saturated: (flags & FLAG_SATURATED) !== 0,
     incomplete: (flags & FLAG_INCOMPLETE) !== 0,
     items: read.items,
-    actors: read.actors ?? actorsOf(read.viewers),
-    viewers: isApart ? viewersApart(apart, read) : (read.viewers ?? noViewers(read, withoutActor)),
   };
-}
-
-function viewersApart(apart: Uint8Array | null, { context, rows }: Decoding): Viewers | null {
-  const { hash, shape } = context;
-  if (apart === null) return null;
-  return decodeApart(apart, rows, { seedId: hash.seedId, viewerBytes: shape.viewerBytes });
-}
-
-/** Pairs say who the actors are, and so they do not stand there again. */
-function actorsOf(viewers: Viewers | null): ActorSet {
-  const actors = new ActorSet();
-  if (viewers instanceof PairTable) addActorsOf(viewers, actors);
-  return actors;
+  const viewers = isApart ? null : (read.viewers ?? noViewers(read, state));
+  // Those of a column apart are given as well, so that it need not be read for them.
+  const pairsGiveActors = viewers instanceof PairTable;
+  return { ...state, actors: pairsGiveActors ? null : (read.actors ?? new ActorSet()), viewers };
 }
 
 /** Without actors nobody has any; else the bytes are older than viewers are: `loseViewers`. */
-function noViewers({ actors, total, context }: Decoding, withoutActor: number): Viewers {
-  if (actors === null) return new PairTable();
-  return new ViewerSketch(context.shape.viewerBytes, Math.max(total - withoutActor, 0));
+function noViewers(
+  { actors, items, context }: Decoding,
+  { total, withoutActor, saturated }: { total: number; withoutActor: number; saturated: boolean },
+): Viewers {
+  if (actors === null && items instanceof ItemTable) return new PairTable(items);
+  const cut = actors === null ? 0 : eventsWithActorMax(total, withoutActor, saturated);
+  return new ViewerSketch(context.shape.viewerBytes, cut);
 }
 
 function readSections(reader: ByteReader, read: Decoding): void {
@@ -342,7 +368,7 @@ function readSection(id: number, payload: ByteReader, read: Decoding): void {
       readItemTable(payload, read);
       break;
     case SECTION_ITEM_SKETCH:
-      if (read.rows !== null) fail('items are given twice');
+      if (hasItems(read)) fail('items are given twice');
       read.items = readItemSketch(payload, total);
       break;
     case SECTION_ACTOR_SET:
@@ -353,7 +379,8 @@ function readSection(id: number, payload: ByteReader, read: Decoding): void {
       read.actors = HyperLogLog.decode(payload.raw(payload.remaining));
       break;
     default: {
-      const viewers = readViewers(id, payload, read.rows, context.shape.viewerBytes);
+      const table = read.items instanceof ItemTable ? read.items : null;
+      const viewers = readViewers(id, payload, table, context.shape.viewerBytes);
       if (viewers === null) fail(`section ${id} is not known`);
       if (read.viewers !== null) fail('viewers are given twice');
       read.viewers = viewers;
@@ -366,8 +393,12 @@ function readItemTable(payload: ByteReader, read: Decoding): void {
   const { context, isCanonical, total } = read;
   const count = payload.count(TABLE_ROW_BYTES_MIN);
   if (count === 0) fail('the item table is empty');
-  read.rows = new PackedRows(payload, count, total, { hasGaps: false, isAscending: isCanonical });
-  read.items = ItemTable.of(read.rows, context.hash) ?? fail('an item is listed twice');
+  const rows = new PackedRows(payload, count, total, { hasGaps: false, isAscending: isCanonical });
+  read.items = ItemTable.of(rows, context.hash) ?? fail('an item is listed twice');
+}
+
+function hasItems({ items }: Decoding): boolean {
+  return items instanceof ItemSketch || items.size > 0;
 }
 
 function readItemSketch(payload: ByteReader, total: number): ItemSketch {

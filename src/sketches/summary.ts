@@ -27,10 +27,10 @@ import type { Bounds, ListedItems } from './candidate.ts';
 import type { CountMinShape } from './count-min.ts';
 import type { KeyedHash } from './hash.ts';
 import { HyperLogLog } from './hyperloglog.ts';
-import type { ItemKey } from './item-key.ts';
+import { ItemKey } from './item-key.ts';
 import { ItemSketch } from './item-sketch.ts';
 import { ItemTable } from './item-table.ts';
-import { PairTable } from './pair-table.ts';
+import { pairBytes, PairTable } from './pair-table.ts';
 import { ViewerSketch } from './viewer-sketch.ts';
 
 export interface SummaryShape extends CountMinShape {
@@ -41,9 +41,9 @@ export interface SummaryShape extends CountMinShape {
   readonly exactItemBytes: number;
   /** Above so many different actors their number becomes an estimate. */
   readonly exactActors: number;
-  /** The same for pairs of an item and one of its actors. */
+  /** Above so many pairs of an item and one of its actors, not all of them are kept. */
   readonly exactPairs: number;
-  /** Above it, the bytes for the actors of the items that have most. */
+  /** Bytes that pairs, or what is left of them, take when stored, at most. */
   readonly viewerBytes: number;
 }
 
@@ -64,6 +64,7 @@ export const PART_SHAPE: SummaryShape = {
   ...CLOSED_SHAPE,
   exactItems: 262_144,
   exactPairs: 262_144,
+  viewerBytes: 4 * 2 ** 20,
 };
 
 /** What summaries that are to be merged have in common. */
@@ -74,6 +75,8 @@ export interface SummaryContext {
 
 /** Rough cost in memory of a summary without anything in it. */
 const FIXED_BYTES = 400;
+/** The same of actors that will be found out when somebody asks. */
+const ACTORS_BYTES_MAX = 2 ** 14;
 const NEVER_OCCURRED: Bounds = { upper: 0, lower: 0 };
 
 /** The state of a summary, as the codec sees it. */
@@ -83,8 +86,9 @@ export interface SummaryState {
   saturated: boolean;
   incomplete: boolean;
   items: ItemTable | ItemSketch;
-  actors: ActorSet | HyperLogLog;
-  /** Null where they have not been read. */
+  /** Null where the pairs give them. */
+  actors: ActorSet | HyperLogLog | null;
+  /** Pairs are of the rows of `items`, which then is a table. Null where they were not read. */
   viewers: PairTable | ViewerSketch | null;
 }
 
@@ -101,14 +105,17 @@ export class Summary {
   #saturated = false;
   /** True when something that belongs in here was damaged and could not be counted. */
   incomplete = false;
-  #table: ItemTable | null = new ItemTable();
+  #table: ItemTable | null;
   #sketch: ItemSketch | null = null;
-  #actors: ActorSet | HyperLogLog = new ActorSet();
-  /** Pairs while items and pairs are few enough; null in a summary read without them. */
-  #viewers: PairTable | ViewerSketch | null = new PairTable();
+  /** Null until somebody asks, as long as the pairs give them. */
+  #actors: ActorSet | HyperLogLog | null = null;
+  /** Pairs while they and the items are few enough; null in a summary read without them. */
+  #viewers: PairTable | ViewerSketch | null;
 
   constructor(context: SummaryContext) {
     this.context = context;
+    this.#table = new ItemTable();
+    this.#viewers = new PairTable(this.#table);
   }
 
   /** Takes over a state that a codec has read; limits of the shape apply from the next change. */
@@ -120,8 +127,8 @@ export class Summary {
     summary.incomplete = state.incomplete;
     summary.#actors = state.actors;
     summary.#viewers = state.viewers;
-    if (state.items instanceof ItemSketch) summary.#becomeSketch(state.items);
-    else summary.#table = state.items;
+    summary.#table = state.items instanceof ItemTable ? state.items : null;
+    summary.#sketch = state.items instanceof ItemSketch ? state.items : null;
     return summary;
   }
 
@@ -156,10 +163,14 @@ export class Summary {
   }
 
   get actorsExact(): boolean {
-    return this.#actors instanceof ActorSet;
+    return this.actors instanceof ActorSet;
   }
 
   get actors(): ActorSet | HyperLogLog {
+    if (this.#actors === null) {
+      assert(this.#viewers instanceof PairTable, 'pairs give the actors, or they are kept');
+      this.#actors = actorsOf(this.#viewers, this.context.shape.exactActors);
+    }
     return this.#actors;
   }
 
@@ -202,33 +213,31 @@ export class Summary {
   /** About how much memory this takes. */
   get byteLength(): number {
     const cellBytes = this.#sketch?.cells.byteLength ?? 0;
-    const actorBytes = this.#actors.byteLength + (this.#viewers?.byteLength ?? 0);
-    return FIXED_BYTES + this.listed.byteLength + cellBytes + actorBytes;
+    const actorBytes = this.#actors?.byteLength ?? Math.min(16 * this.pairCount, ACTORS_BYTES_MAX);
+    const viewerBytes = this.#viewers?.byteLength ?? 0;
+    return FIXED_BYTES + this.listed.byteLength + cellBytes + actorBytes + viewerBytes;
   }
 
   /** Counts an item; `count` is a positive safe integer. */
   add(item: string, count: number, actor: ActorHash | null): void {
+    const { viewers } = this;
+    if (actor === null) {
+      this.#withoutActor = this.#bounded(this.#withoutActor + count);
+    } else {
+      if (this.#actors !== null) this.#addActor(this.#actors, actor.lo, actor.hi);
+      if (viewers instanceof ViewerSketch) {
+        const eventsBefore = () => this.boundsOf(new ItemKey(item, this.context.hash)).upper;
+        viewers.add(item, actor.lo, actor.hi, eventsBefore);
+      }
+    }
     this.#grow(count);
     if (this.#table === null) {
       this.#itemSketch.add(item, count, this.context.hash);
-    } else {
-      this.#table.add(item, count);
-      this.#sketchAboveLimit(this.#table);
-    }
-    if (actor === null) {
-      this.#withoutActor = this.#bounded(this.#withoutActor + count);
       return;
     }
-    this.#addActor(actor.lo, actor.hi);
-    const { viewers } = this;
-    if (viewers instanceof PairTable) {
-      viewers.add(item, actor.lo, actor.hi);
-      this.#sketchPairsAboveLimit(viewers);
-    } else {
-      const pair = new PairTable();
-      pair.add(item, actor.lo, actor.hi);
-      viewers.mergePairs(pair);
-    }
+    const row = this.#table.add(item, count);
+    if (actor !== null && viewers instanceof PairTable) viewers.add(row, actor.lo, actor.hi);
+    this.#sketchAboveLimits();
   }
 
   /** lower <= true count <= upper. */
@@ -246,19 +255,24 @@ export class Summary {
   merge(other: Summary): void {
     assert(other !== this, 'a summary is not merged into itself');
     assert(other.context.hash.seedId === this.context.hash.seedId, 'hash keys are equal');
+    if (this.viewers instanceof PairTable && other.viewers instanceof PairTable) {
+      this.#actors = null;
+    } else {
+      this.#mergeActors(other.actors);
+      this.#viewers = this.#mergedViewers(other);
+    }
     this.#grow(other.#total);
     this.#withoutActor = this.#bounded(this.#withoutActor + other.#withoutActor);
     this.#saturated ||= other.#saturated;
     this.incomplete ||= other.incomplete;
     this.#mergeItems(other);
-    this.#mergeActors(other.#actors);
-    this.#mergeViewers(other.viewers);
   }
 
   /** From now on any item may have had all actors: what is known of them could not be read. */
   loseViewers(): void {
-    const actorsMax = Math.max(this.#total - this.#withoutActor, 0);
-    this.#viewers = new ViewerSketch(this.context.shape.viewerBytes, actorsMax);
+    this.#actors = this.actors;
+    const cut = eventsWithActorMax(this.#total, this.#withoutActor, this.saturated);
+    this.#viewers = new ViewerSketch(this.context.shape.viewerBytes, cut);
   }
 
   clone(): Summary {
@@ -269,8 +283,12 @@ export class Summary {
     copy.incomplete = this.incomplete;
     copy.#table = this.#table?.clone() ?? null;
     copy.#sketch = this.#sketch?.clone() ?? null;
-    copy.#actors = this.#actors.clone();
-    copy.#viewers = this.#viewers?.clone() ?? null;
+    copy.#actors = this.#actors?.clone() ?? null;
+    if (this.#viewers instanceof PairTable && copy.#table !== null) {
+      copy.#viewers = this.#viewers.clone(copy.#table);
+    } else if (!(this.#viewers instanceof PairTable)) {
+      copy.#viewers = this.#viewers?.clone() ?? null;
+    }
     return copy;
   }
 
@@ -282,7 +300,7 @@ export class Summary {
   #mergeItems(other: Summary): void {
     const { hash } = this.context;
     if (this.#table !== null && other.#table !== null) {
-      this.#mergeTables(this.#table, other.#table);
+      this.#mergeTables(this.#table, other.#table, other.viewers);
     } else if (this.#table !== null) {
       const sketch = other.#itemSketch.clone();
       sketch.addTable(this.#table, this.#total - other.#total, hash);
@@ -295,62 +313,56 @@ export class Summary {
   }
 
   #mergeActors(other: ActorSet | HyperLogLog): void {
+    const { actors } = this;
     if (other instanceof ActorSet) {
-      other.forEach((lo, hi) => this.#addActor(lo, hi));
+      other.forEach((lo, hi) => this.#addActor(this.actors, lo, hi));
       return;
     }
-    if (this.#actors instanceof ActorSet) this.#actors = registersOf(this.#actors);
+    this.#actors = actors instanceof ActorSet ? registersOf(actors) : actors;
     this.#actors.merge(other);
   }
 
-  #addActor(lo: number, hi: number): void {
-    if (this.#actors instanceof HyperLogLog) {
-      this.#actors.addHash(lo, hi);
+  #addActor(actors: ActorSet | HyperLogLog, lo: number, hi: number): void {
+    if (actors instanceof HyperLogLog) {
+      actors.addHash(lo, hi);
       return;
     }
-    this.#actors.add(lo, hi);
-    if (this.#actors.size > this.context.shape.exactActors) {
-      this.#actors = registersOf(this.#actors);
-    }
+    actors.add(lo, hi);
+    if (actors.size > this.context.shape.exactActors) this.#actors = registersOf(actors);
   }
 
-  #mergeViewers(other: PairTable | ViewerSketch): void {
+  /** Unless both have pairs, which are merged with the items that they are of. */
+  #mergedViewers(other: Summary): ViewerSketch {
+    const { viewers: own } = this;
+    const { viewers: added } = other;
+    const { hash, shape } = this.context;
+    const eventsHere = (key: ItemKey): number => this.boundsOf(key).upper;
+    const eventsThere = (key: ItemKey): number => other.boundsOf(key).upper;
+    if (own instanceof ViewerSketch) {
+      if (added instanceof PairTable) own.mergePairs(added, eventsHere, hash);
+      else own.merge(added, eventsHere, eventsThere, hash);
+      return own;
+    }
+    assert(added instanceof ViewerSketch, 'one of them has a sketch');
+    const sketch = added.clone(shape.viewerBytes);
+    sketch.mergePairs(own, eventsThere, hash);
+    return sketch;
+  }
+
+  #mergeTables(own: ItemTable, other: ItemTable, added: PairTable | ViewerSketch): void {
     const { viewers } = this;
-    if (viewers instanceof PairTable) {
-      if (other instanceof PairTable) {
-        viewers.merge(other);
-        this.#sketchPairsAboveLimit(viewers);
-        return;
-      }
-      const sketch = new ViewerSketch(this.context.shape.viewerBytes);
-      sketch.merge(other);
-      sketch.mergePairs(viewers);
-      this.#viewers = sketch;
-    } else if (other instanceof PairTable) {
-      viewers.mergePairs(other);
-    } else {
-      viewers.merge(other);
-    }
-  }
-
-  #sketchPairsAboveLimit(pairs: PairTable): void {
-    if (pairs.size > this.context.shape.exactPairs) this.#sketchPairs(pairs);
-  }
-
-  #sketchPairs(pairs: PairTable): void {
-    this.#viewers = ViewerSketch.ofPairs(pairs, this.context.shape.viewerBytes);
-  }
-
-  #mergeTables(own: ItemTable, other: ItemTable): void {
     if (own.size > 0) {
-      other.forEach((item, count) => own.add(item, count));
-      this.#sketchAboveLimit(own);
-    } else if (this.#fits(other)) {
-      this.#table = other.clone();
+      const rows = own.merge(other);
+      if (viewers instanceof PairTable && added instanceof PairTable) viewers.merge(added, rows);
     } else {
-      // Straight into the sketch: a copy of a large table would only be thrown away.
-      this.#sketchTable(other);
+      // What is too large is not copied only to be thrown away.
+      const table = this.#fits(other) ? other.clone() : other;
+      this.#table = table;
+      if (viewers instanceof PairTable && added instanceof PairTable) {
+        this.#viewers = added.clone(table);
+      }
     }
+    this.#sketchAboveLimits();
   }
 
   #fits(table: ItemTable): boolean {
@@ -358,22 +370,36 @@ export class Summary {
     return table.size <= exactItems && table.itemBytes <= exactItemBytes;
   }
 
-  #sketchAboveLimit(table: ItemTable): void {
-    if (!this.#fits(table)) this.#sketchTable(table);
+  #pairsFit(pairs: PairTable, table: ItemTable): boolean {
+    const { exactPairs, viewerBytes } = this.context.shape;
+    return pairs.size <= exactPairs && pairBytes(pairs.size, table.size) <= viewerBytes;
   }
 
-  #sketchTable(table: ItemTable): void {
+  /** What both limits say does not depend on an order: neither items nor pairs become fewer. */
+  #sketchAboveLimits(): void {
+    const table = this.#table;
+    if (table === null) return;
+    const fits = this.#fits(table);
+    const viewers = this.#viewers;
+    if (viewers instanceof PairTable && !(fits && this.#pairsFit(viewers, table))) {
+      this.#sketchPairs(viewers);
+    }
+    if (fits) return;
     const { shape, hash } = this.context;
     const sketch = ItemSketch.empty(shape, shape.candidates);
     sketch.addTable(table, this.#total, hash);
     this.#becomeSketch(sketch);
   }
 
+  #sketchPairs(pairs: PairTable): void {
+    const { shape, hash } = this.context;
+    this.#actors = this.actors;
+    this.#viewers = ViewerSketch.ofPairs(pairs, shape.viewerBytes, hash);
+  }
+
   #becomeSketch(sketch: ItemSketch): void {
     this.#sketch = sketch;
     this.#table = null;
-    // Pairs are stored beside the rows of a table: without one, they are not kept.
-    if (this.#viewers instanceof PairTable) this.#sketchPairs(this.#viewers);
   }
 
   #grow(count: number): void {
@@ -385,6 +411,29 @@ export class Summary {
     this.#saturated = true;
     return Number.MAX_SAFE_INTEGER;
   }
+}
+
+/** Events that named an actor, at most: the difference of two bounded numbers says nothing. */
+export function eventsWithActorMax(
+  total: number,
+  withoutActor: number,
+  saturated: boolean,
+): number {
+  return saturated ? Number.MAX_SAFE_INTEGER : Math.max(total - withoutActor, 0);
+}
+
+function actorsOf(pairs: PairTable, exactActors: number): ActorSet | HyperLogLog {
+  const { words } = pairs.groups;
+  const exact = new ActorSet();
+  let at = 0;
+  while (at < words.length && exact.size <= exactActors) {
+    exact.add(words[at]!, words[at + 1]!);
+    at += 2;
+  }
+  if (exact.size <= exactActors) return exact;
+  const registers = registersOf(exact);
+  for (; at < words.length; at += 2) registers.addHash(words[at]!, words[at + 1]!);
+  return registers;
 }
 
 /** The registers that the set's hashes give: nothing is lost by having been exact first. */

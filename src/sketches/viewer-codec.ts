@@ -3,7 +3,8 @@
  * (summary-codec.ts) while it is small; a large one stands apart, in bytes of its own:
  *
  *   pairs          in the order of the summary's item table: a varint number of actors of each row,
- *                  then the hashes of all as pairs of words (low, high), row after row
+ *                  then the hashes of all as pairs of words (low, high), row after row, ascending
+ *                  by the 64-bit numbers high:low
  *   viewer sketch  varint cut, varint count; then, column by column and in the order of the items'
  *                  bytes: 4 bytes length of all items together, the items' UTF-8 bytes, a varint
  *                  length of each, a varint `missed` of each, a varint number of hashes of each (0:
@@ -15,9 +16,8 @@
 import { crc32 } from 'node:zlib';
 import { ByteReader, ByteWriter } from '../lib/bytes.ts';
 import { compareUtf8, isUtf8 } from '../lib/utf8.ts';
-import type { ActorSet } from './actor-set.ts';
-import type { PackedRows } from './packed-rows.ts';
-import { PairTable } from './pair-table.ts';
+import type { ItemTable } from './item-table.ts';
+import { isAfter, type PairGroups, PairTable } from './pair-table.ts';
 import { SketchDecodeError } from './sketch-decode-error.ts';
 import { BYTES_PER_HASH, VIEWER_HASHES_MAX, ViewerSet } from './viewer-set.ts';
 import { type ViewerEntry, ViewerSketch } from './viewer-sketch.ts';
@@ -39,14 +39,9 @@ export function viewersSectionOf(viewers: Viewers): number {
   return viewers instanceof PairTable ? SECTION_PAIRS : SECTION_VIEWER_SKETCH;
 }
 
-/** `items`: those of the summary's table in the order of its rows; only pairs need them. */
-export function writeViewers(
-  writer: ByteWriter,
-  viewers: Viewers,
-  items: readonly string[],
-  ordered: boolean,
-): void {
-  if (viewers instanceof PairTable) writePairs(writer, viewers, items, ordered);
+/** `order`: the row of the summary's table that stands at each place; only pairs need it. */
+export function writeViewers(writer: ByteWriter, viewers: Viewers, order: readonly number[]): void {
+  if (viewers instanceof PairTable) writePairs(writer, viewers.groups, order);
   else writeViewerSketch(writer, viewers);
 }
 
@@ -64,10 +59,10 @@ export function encodeApart(section: number, seedId: number, payload: Uint8Array
   return writer.finish();
 }
 
-/** Throws SketchDecodeError and ByteReadError. `rows`: those of the summary's item table. */
+/** Throws SketchDecodeError and ByteReadError. `items`: the summary's item table. */
 export function decodeApart(
   bytes: Uint8Array,
-  rows: PackedRows | null,
+  items: ItemTable | null,
   { seedId, viewerBytes }: { readonly seedId: number; readonly viewerBytes: number },
 ): Viewers {
   const reader = new ByteReader(bytes);
@@ -77,7 +72,7 @@ export function decodeApart(
   const section = reader.uint8();
   if (reader.uint32() !== seedId) fail('written under another hash key');
   if (reader.uint32() !== checksumOf(bytes)) fail('the checksum does not fit');
-  const viewers = readViewers(section, reader, rows, viewerBytes);
+  const viewers = readViewers(section, reader, items, viewerBytes);
   if (viewers === null) fail(`section ${section} is not known`);
   reader.expectEnd();
   return viewers;
@@ -87,51 +82,32 @@ export function decodeApart(
 export function readViewers(
   section: number,
   payload: ByteReader,
-  rows: PackedRows | null,
+  items: ItemTable | null,
   viewerBytes: number,
 ): Viewers | null {
-  if (section === SECTION_PAIRS) return readPairs(payload, rows);
+  if (section === SECTION_PAIRS) return readPairs(payload, items);
   return section === SECTION_VIEWER_SKETCH ? readViewerSketch(payload, viewerBytes) : null;
-}
-
-/** All actors of the pairs. */
-export function addActorsOf(pairs: PairTable, actors: ActorSet): void {
-  pairs.forEach((_, words, start, end) => {
-    for (let at = start; at < end; at += 2) actors.add(words[at]!, words[at + 1]!);
-  });
 }
 
 function writePairs(
   writer: ByteWriter,
-  pairs: PairTable,
-  items: readonly string[],
-  ordered: boolean,
+  { starts, words }: PairGroups,
+  order: readonly number[],
 ): void {
-  const wordsOf = new Map<string, Uint32Array>();
-  pairs.forEach((item, words, start, end) => wordsOf.set(item, words.subarray(start, end)));
-  for (const item of items) writer.varint((wordsOf.get(item)?.length ?? 0) / 2);
-  for (const item of items) {
-    const words = wordsOf.get(item);
-    if (words === undefined) continue;
-    for (const word of ordered ? inOrder(words) : words) writer.uint32(word);
+  const last = starts.length - 1;
+  const startOf = (row: number): number => starts[Math.min(row, last)]!;
+  for (const row of order) writer.varint((startOf(row + 1) - startOf(row)) / 2);
+  for (const row of order) {
+    for (let at = startOf(row); at < startOf(row + 1); at += 1) writer.uint32(words[at]!);
   }
 }
 
-/** Ascending by the 64-bit numbers hi:lo. */
-function inOrder(words: Uint32Array): Uint32Array {
-  if (words.length <= 2) return words;
-  const copy = words.slice();
-  // On a little-endian machine the pair lo, hi is the 64-bit number hi:lo in memory.
-  new BigUint64Array(copy.buffer).sort();
-  return copy;
-}
-
-function readPairs(payload: ByteReader, rows: PackedRows | null): PairTable {
-  if (rows === null) fail('there are pairs without items');
-  const starts = new Uint32Array(rows.size + 1);
+function readPairs(payload: ByteReader, items: ItemTable | null): PairTable {
+  if (items === null) fail('there are pairs without items');
+  const starts = new Uint32Array(items.size + 1);
   payload.varints(starts.subarray(1), payload.remaining);
   let pairCount = 0;
-  for (let row = 1; row <= rows.size; row += 1) {
+  for (let row = 1; row < starts.length; row += 1) {
     pairCount += starts[row]!;
     starts[row] = 2 * pairCount;
   }
@@ -141,7 +117,19 @@ function readPairs(payload: ByteReader, rows: PackedRows | null): PairTable {
   const words = new Uint32Array(2 * pairCount);
   // On a little-endian machine they lie in memory as they are stored.
   new Uint8Array(words.buffer).set(payload.raw(pairCount * BYTES_PER_HASH));
-  return PairTable.of(rows, starts, words);
+  const groups = { starts, words };
+  if (!ascend(groups)) fail("an item's actors are out of order");
+  return PairTable.of(items, groups);
+}
+
+/** So that no actor of an item is listed twice. */
+function ascend({ starts, words }: PairGroups): boolean {
+  for (let row = 0; row + 1 < starts.length; row += 1) {
+    for (let at = starts[row]! + 2; at < starts[row + 1]!; at += 2) {
+      if (!isAfter(words[at]!, words[at + 1]!, words[at - 2]!, words[at - 1]!)) return false;
+    }
+  }
+  return true;
 }
 
 function writeViewerSketch(writer: ByteWriter, { cut, entries }: ViewerSketch): void {

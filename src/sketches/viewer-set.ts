@@ -20,6 +20,8 @@ import { SketchDecodeError } from './sketch-decode-error.ts';
 export const VIEWER_HASHES_MAX = 96;
 export const VIEWER_REGISTERS_BYTES = 768;
 export const BYTES_PER_HASH = 8;
+/** What stands around the viewers of a summary where they are stored, at most. */
+export const VIEWERS_FRAME_BYTES = 64;
 
 const INDEX_BITS = 10;
 const REGISTER_COUNT = 1 << INDEX_BITS;
@@ -53,7 +55,7 @@ export class ViewerSet {
 
   /** Bytes that `writeTo` writes. */
   get encodedBytes(): number {
-    return this.isExact ? this.hashCount * BYTES_PER_HASH : VIEWER_REGISTERS_BYTES;
+    return this.isExact ? setBytes(this.hashCount) : VIEWER_REGISTERS_BYTES;
   }
 
   add(lo: number, hi: number): void {
@@ -168,4 +170,9 @@ export class ViewerSet {
     this.#registers[index] = rank;
     this.#estimate = null;
   }
+}
+
+/** Bytes that a set of so many different hashes takes when stored. */
+export function setBytes(hashCount: number): number {
+  return Math.min(hashCount * BYTES_PER_HASH, VIEWER_REGISTERS_BYTES);
 }

@@ -1,31 +1,39 @@
 /*
  * What      Which items had most different actors, and about how many? Small sets for the items
  *           with most, within so many bytes, and a cut-off for the others.
- * Paper     A distinct count for each heavy item, as "frequent distinct tuples" in Apache
- *           DataSketches; sets as in viewer-set.ts. The cut-off is that of item-sketch.ts: mergeable
- *           summaries, Agarwal et al., 2012.
- * Params    bytesMax: bytes that the listed items and their sets take when stored, at most.
- * Guarantee For an item: its set's actors + `missed` is no less than its different actors. One that
- *           is not listed has at most `cut`. Both as far as the sets are exact; a set of registers
- *           counts for three standard errors more than its estimate (99.9 % of the time enough).
- * Memory    At most about twice bytesMax.
- * Cost      merge: O(items of both + registers of those in both), and a sort if it does not fit.
+ * Paper     A distinct count for each heavy item: Venkataraman, Song, Gibbons, Blum, 2005, "New
+ *           streaming algorithms for fast detection of superspreaders", with sets as in
+ *           viewer-set.ts. The cut-off is that of item-sketch.ts: mergeable summaries, Agarwal et
+ *           al., 2012.
+ * Params    bytesMax: bytes that this takes when stored, at most.
+ * Guarantee An item's actors are in its set, but for at most `missed` of them. An item that is not
+ *           listed has at most `cut`. Both hold always while sets of hashes only were dropped. A
+ *           dropped set of registers counts for three standard errors more than its estimate, so
+ *           that each one breaks the cut-off with a probability of about 0.1 %.
+ * Memory    Some times bytesMax.
+ * Cost      add O(1), now and then a sort. merge: O(items of both + registers of those in both),
+ *           and a sort if it does not fit.
  * Merge     Sets of equal items unite. An item that one side does not list may have had its cut-off
- *           there: that much more is missed. cut = max(cut + cut, largest upper bound dropped).
- *           Regrouping changes lists, missed and cut, never whether the bounds hold.
+ *           there, and no more actors than events: so many more are missed. cut = max(cut + cut,
+ *           largest upper bound dropped). Regrouping changes lists, missed and cut, never whether
+ *           the bounds hold.
  * Not       No removal; it cannot count an item that was not listed from the first on.
  */
 import type { Counts } from '../lib/counts.ts';
+import { nthLargest } from '../lib/nth-largest.ts';
 import { compareUtf8, utf8Length } from '../lib/utf8.ts';
-import type { ItemKey } from './item-key.ts';
+import type { KeyedHash } from './hash.ts';
+import { ItemKey } from './item-key.ts';
 import type { PairTable } from './pair-table.ts';
-import { ViewerSet } from './viewer-set.ts';
+import { BYTES_PER_HASH, setBytes, VIEWERS_FRAME_BYTES, ViewerSet } from './viewer-set.ts';
 import type { ViewerUnion } from './viewer-union.ts';
 
-/** Of an entry beside its item and set: lengths and numbers, at most. */
-const ENTRY_BYTES = 13;
+/** Of an entry beside its item and set, at most: the item's length, `missed`, number of hashes. */
+const ENTRY_BYTES = 4 + 8 + 1;
 const MAP_ENTRY_BYTES = 160;
 const UPPER_ERRORS = 3;
+/** What the entries shrink to when events are added one by one, so that it happens seldom. */
+const SHRUNK_SHARE = 0.75;
 
 export interface ViewerEntry {
   readonly set: ViewerSet;
@@ -33,21 +41,35 @@ export interface ViewerEntry {
   missed: number;
 }
 
+/** At most so many events of an item were counted. */
+export type EventsOf = (key: ItemKey) => number;
+
+/** An entry, or what is to become one: a row of pairs. */
+interface Ranked {
+  readonly item: string;
+  readonly upper: number;
+  readonly bytes: number;
+  readonly make: () => ViewerEntry;
+}
+
 export class ViewerSketch {
   readonly bytesMax: number;
   /** No item that is not listed has more actors. */
   cut: number;
   #entries: Map<string, ViewerEntry>;
+  /** Those that the entries take when stored. */
+  #bytes = 0;
 
   constructor(bytesMax: number, cut = 0, entries = new Map<string, ViewerEntry>()) {
     this.bytesMax = bytesMax;
     this.cut = cut;
     this.#entries = entries;
+    this.#countBytes();
   }
 
-  static ofPairs(pairs: PairTable, bytesMax: number): ViewerSketch {
+  static ofPairs(pairs: PairTable, bytesMax: number, hash: KeyedHash): ViewerSketch {
     const sketch = new ViewerSketch(bytesMax);
-    sketch.mergePairs(pairs);
+    sketch.mergePairs(pairs, () => 0, hash);
     return sketch;
   }
 
@@ -60,10 +82,6 @@ export class ViewerSketch {
     let bytes = 0;
     for (const { set } of this.#entries.values()) bytes += MAP_ENTRY_BYTES + set.byteLength;
     return bytes;
-  }
-
-  get(key: ItemKey): ViewerEntry | undefined {
-    return this.#entries.get(key.item);
   }
 
   /** What the listed items may have at most, in no particular order. */
@@ -86,78 +104,134 @@ export class ViewerSketch {
     union.addMissed(Math.min(entry?.missed ?? this.cut, events));
   }
 
-  /** The pairs list all their items: what is not in them has not missed anything. */
-  mergePairs(pairs: PairTable): void {
-    pairs.forEach((item, words, start, end) => {
-      if (start === end) return;
-      let entry = this.#entries.get(item);
-      if (entry === undefined) {
-        entry = { set: new ViewerSet(), missed: this.cut };
-        this.#entries.set(item, entry);
-      }
-      entry.set.addWords(words, start, end);
-    });
-    this.#dropSmallest();
+  /** Adds an actor of an item, which had so many events at most before. */
+  add(item: string, lo: number, hi: number, eventsBefore: () => number): void {
+    let entry = this.#entries.get(item);
+    if (entry === undefined) {
+      entry = { set: new ViewerSet(), missed: this.#missedOf(eventsBefore) };
+      this.#entries.set(item, entry);
+      this.#bytes += utf8Length(item) + ENTRY_BYTES;
+    }
+    this.#bytes -= entry.set.encodedBytes;
+    entry.set.add(lo, hi);
+    this.#bytes += entry.set.encodedBytes;
+    if (this.#bytes > this.#room) this.#keep(this.#ranked(), SHRUNK_SHARE * this.#room);
   }
 
-  /** The other is unchanged. */
-  merge(other: ViewerSketch): void {
+  /**
+   * Adds pairs, which list all their items: nothing of them is missed. `eventsHere` is about the
+   * events that the sketch is of.
+   */
+  mergePairs(pairs: PairTable, eventsHere: EventsOf, hash: KeyedHash): void {
+    const { starts, words } = pairs.groups;
+    const uppers = pairs.uppers();
+    for (const [item, { set }] of this.#entries) {
+      const row = pairs.rowOf(new ItemKey(item, hash));
+      if (row < 0) continue;
+      set.addWords(words, starts[row]!, starts[row + 1]!);
+      uppers[row] = 0;
+    }
+    this.#countBytes();
+    // More than these do not fit, even if all items were empty.
+    const countMax = Math.ceil(this.#room / (ENTRY_BYTES + BYTES_PER_HASH)) + 1;
+    const least = uppers.length > countMax ? nthLargest(uppers, countMax) : 0;
+    const newcomers: Ranked[] = [];
+    pairs.forEachUpper((item, upper, row) => {
+      if (uppers[row] === 0) return;
+      const missed = this.#missedOf(() => eventsHere(new ItemKey(item, hash)));
+      newcomers.push({
+        item,
+        upper: upper + missed,
+        bytes: utf8Length(item) + ENTRY_BYTES + setBytes(upper),
+        make: () => {
+          const set = new ViewerSet();
+          set.addWords(words, starts[row]!, starts[row + 1]!);
+          return { set, missed };
+        },
+      });
+    }, least);
+    // Those below the least are dropped; each has one less at the most.
+    const dropped = least > 1 ? least - 1 + this.cut : 0;
+    this.#keep([...this.#ranked(), ...newcomers], this.#room);
+    this.cut = Math.max(this.cut, dropped);
+  }
+
+  /** The other is unchanged. Each function is about the events that one of the sketches is of. */
+  merge(other: ViewerSketch, eventsHere: EventsOf, eventsThere: EventsOf, hash: KeyedHash): void {
     for (const [item, entry] of this.#entries) {
-      if (!other.#entries.has(item)) entry.missed += other.cut;
+      if (other.#entries.has(item)) continue;
+      entry.missed += other.#missedOf(() => eventsThere(new ItemKey(item, hash)));
     }
     for (const [item, { set, missed }] of other.#entries) {
       const own = this.#entries.get(item);
       if (own === undefined) {
-        this.#entries.set(item, { set: set.clone(), missed: missed + this.cut });
+        const missedHere = this.#missedOf(() => eventsHere(new ItemKey(item, hash)));
+        this.#entries.set(item, { set: set.clone(), missed: missed + missedHere });
       } else {
         own.set.merge(set);
         own.missed += missed;
       }
     }
-    this.cut += other.cut;
-    this.#dropSmallest();
+    this.cut = Math.min(this.cut + other.cut, Number.MAX_SAFE_INTEGER);
+    this.#countBytes();
+    if (this.#bytes > this.#room) this.#keep(this.#ranked(), this.#room);
   }
 
-  clone(): ViewerSketch {
+  clone(bytesMax = this.bytesMax): ViewerSketch {
     const entries = new Map<string, ViewerEntry>();
     for (const [item, { set, missed }] of this.#entries) {
       entries.set(item, { set: set.clone(), missed });
     }
-    return new ViewerSketch(this.bytesMax, this.cut, entries);
+    return new ViewerSketch(bytesMax, this.cut, entries);
   }
 
-  /** Keeps the items with most actors, as many as there is room for. */
-  #dropSmallest(): void {
-    let bytes = 0;
-    for (const [item, { set }] of this.#entries) bytes += bytesOf(item, set);
-    if (bytes <= this.bytesMax) return;
-    const rows = [...this.#entries].map(([item, entry]) => ({
+  get #room(): number {
+    return Math.max(0, this.bytesMax - VIEWERS_FRAME_BYTES);
+  }
+
+  /** Of an item that is not listed. */
+  #missedOf(events: () => number): number {
+    return this.cut === 0 ? 0 : Math.min(this.cut, events());
+  }
+
+  #countBytes(): void {
+    this.#bytes = 0;
+    for (const [item, { set }] of this.#entries) this.#bytes += bytesOf(item, set);
+  }
+
+  #ranked(): Ranked[] {
+    return [...this.#entries].map(([item, entry]) => ({
       item,
-      entry,
       upper: upperOf(entry),
+      bytes: bytesOf(item, entry.set),
+      make: () => entry,
     }));
-    rows.sort((a, b) => b.upper - a.upper || compareUtf8(a.item, b.item));
-    bytes = 0;
-    const kept = rows.findIndex(({ item, entry }) => {
-      bytes += bytesOf(item, entry.set);
-      return bytes > this.bytesMax;
-    });
-    // In that order the first one that is dropped has most actors of all that are.
-    this.cut = Math.max(this.cut, rows[kept]!.upper);
-    this.#entries = new Map(rows.slice(0, kept).map(({ item, entry }) => [item, entry]));
+  }
+
+  /** Keeps the items with most actors, as many as there is room for: all, if all fit. */
+  #keep(ranked: Ranked[], room: number): void {
+    const needed = ranked.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (needed > room) ranked.sort((a, b) => b.upper - a.upper || compareUtf8(a.item, b.item));
+    this.#entries = new Map();
+    this.#bytes = 0;
+    for (const { item, upper, bytes, make } of ranked) {
+      if (this.#bytes + bytes > room) {
+        // In that order it has most actors of all that are dropped.
+        this.cut = Math.max(this.cut, upper);
+        return;
+      }
+      this.#entries.set(item, make());
+      this.#bytes += bytes;
+    }
   }
 }
 
 /** Actors that an item has at most, as far as its entry knows. */
 export function upperOf({ set, missed }: ViewerEntry): number {
-  return upperOfSet(set) + missed;
-}
-
-export function upperOfSet(set: ViewerSet): number {
-  if (set.isExact) return set.hashCount;
-  return Math.ceil(set.estimate() * (1 + UPPER_ERRORS * ViewerSet.standardError));
+  if (set.isExact) return set.hashCount + missed;
+  return Math.ceil(set.estimate() * (1 + UPPER_ERRORS * ViewerSet.standardError)) + missed;
 }
 
 function bytesOf(item: string, set: ViewerSet): number {
-  return utf8Length(item) + set.encodedBytes + ENTRY_BYTES;
+  return utf8Length(item) + ENTRY_BYTES + set.encodedBytes;
 }

@@ -132,7 +132,8 @@ describe.each(DATASETS)('a summary of $name', ({ generate }) => {
 describe('a summary', () => {
   it('counts exactly up to its limit of items, and estimates from limit + 1 on', () => {
     const summary = new Summary(smallContext);
-    for (let item = 0; item < SMALL_SHAPE.exactItems; item += 1) summary.add(`item-${item}`, 5, null);
+    for (let item = 0; item < SMALL_SHAPE.exactItems; item += 1)
+      summary.add(`item-${item}`, 5, null);
     expect(summary.itemsExact).toBe(true);
     expect(summary.itemCount).toBe(SMALL_SHAPE.exactItems);
     summary.add('item-0', 1, null);
