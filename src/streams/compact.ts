@@ -39,6 +39,8 @@ export interface CompactOptions {
 /** What the share's stream has set for its closed summaries. */
 interface Closing {
   readonly context: SummaryContext;
+  /** Of the sum of a bucket's parts: where it becomes a sketch, then no smaller one. */
+  readonly sumContext: SummaryContext;
   readonly retention: Retention;
 }
 
@@ -128,8 +130,13 @@ export class Compactor {
   async #closingOf(share: string): Promise<Closing> {
     const { registry, partContext } = this.#options;
     const { closedShape, settings } = await registry.ofUpkeep(shareOf(share).stream);
-    const context = { hash: partContext.hash, shape: closedShape };
-    return { context, retention: settings.retention };
+    const { hash, shape: partShape } = partContext;
+    const { width, depth, candidates } = closedShape;
+    return {
+      context: { hash, shape: closedShape },
+      sumContext: { hash, shape: { ...partShape, width, depth, candidates } },
+      retention: settings.retention,
+    };
   }
 
   /** Null when somebody else was faster. */
@@ -155,7 +162,7 @@ export class Compactor {
     const targets = await this.#readTargets(partition, share, buckets, index, aside, closing);
     if (targets === null) return null;
     for (const { bucket, levels } of open) {
-      const added = this.#sumOf(bucket, read);
+      const added = sumOf(bucket, read, closing.sumContext);
       for (const level of levels) targets.get(bucketKey(level))!.merge(added);
     }
     return {
@@ -164,17 +171,6 @@ export class Compactor {
       summaries: this.#replacements(buckets, index, targets, retention),
       aside,
     };
-  }
-
-  /** The parts of one bucket as one summary: exact as far as a part can be. */
-  #sumOf(bucket: Bucket, { summaries, unusable }: ReadParts): Summary {
-    const key = bucketKey(bucket);
-    const sum = new Summary(this.#options.partContext);
-    for (const { part, summary } of summaries) {
-      if (bucketKey(part.bucket) === key) sum.merge(summary);
-    }
-    sum.incomplete ||= unusable.some((part) => bucketKey(part.bucket) === key);
-    return sum;
   }
 
   /** The summaries that are there now, or empty ones. A damaged one is replaced, and says so. */
@@ -284,6 +280,21 @@ function decodeCounts(counts: Uint8Array, context: SummaryContext): Summary {
     if (!(error instanceof SketchDecodeError)) throw error;
     return new Summary(context);
   }
+}
+
+/** The parts of one bucket as one summary: exact as far as a part can be. */
+function sumOf(
+  bucket: Bucket,
+  { summaries, unusable }: ReadParts,
+  context: SummaryContext,
+): Summary {
+  const key = bucketKey(bucket);
+  const sum = new Summary(context);
+  for (const { part, summary } of summaries) {
+    if (bucketKey(part.bucket) === key) sum.merge(summary);
+  }
+  sum.incomplete ||= unusable.some((part) => bucketKey(part.bucket) === key);
+  return sum;
 }
 
 /** What one commit does, beside the time of the next visit. */
