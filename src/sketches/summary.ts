@@ -185,7 +185,12 @@ export class Summary {
     return this.#viewers;
   }
 
-  /** Pairs of an item and one of its actors, while they are exact. */
+  /** Whether all pairs of an item and one of its actors are known. */
+  get pairsExact(): boolean {
+    return this.#viewers instanceof PairTable;
+  }
+
+  /** How many there are, while they are exact. */
   get pairCount(): number {
     return this.#viewers instanceof PairTable ? this.#viewers.size : 0;
   }

@@ -1,8 +1,8 @@
 /** Making exact parts: as few as possible, none larger than a part may be. */
 import type { TagSource } from '../lib/random-tag.ts';
-import { BYTES_PER_HASH } from '../sketches/viewer-set.ts';
 import { Summary, type SummaryContext } from '../sketches/summary.ts';
 import { encodeSummaryUnordered } from '../sketches/summary-codec.ts';
+import { BYTES_PER_HASH } from '../sketches/viewer-set.ts';
 import type { Bucket } from './buckets.ts';
 import { PART_BYTES_MAX } from './limits.ts';
 import type { NewPart } from './store-port.ts';
@@ -36,7 +36,12 @@ export function partsOf(
   });
 }
 
+/**
+ * A part without pairs, from before these were kept, stays apart from those that have them: it
+ * would take them away.
+ */
 function fitsInto(target: Summary, added: Summary): boolean {
+  if (target.pairsExact !== added.pairsExact) return false;
   const { exactItems, exactPairs } = target.context.shape;
   const itemCount = target.itemCount + added.itemCount;
   const pairCount = target.pairCount + added.pairCount;

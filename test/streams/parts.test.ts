@@ -39,12 +39,36 @@ describe('merging exact summaries', () => {
     expect(apart.every(({ itemsExact }) => itemsExact)).toBe(true);
   });
 
+  test('stays exact: what has more pairs than a part may have becomes two', () => {
+    const narrow = { hash, shape: { ...PART_SHAPE, exactPairs: 4 } };
+    const ofActors = (...actors: number[]): Summary => {
+      const summary = new Summary(narrow);
+      for (const actor of actors) summary.add('a', 1, { lo: actor, hi: 1 });
+      return summary;
+    };
+    expect(mergeExactly([ofActors(1, 2), ofActors(3, 4)], narrow)).toHaveLength(1);
+    const apart = mergeExactly([ofActors(1, 2), ofActors(3, 4), ofActors(1)], narrow);
+    expect(apart.map(({ pairCount }) => pairCount)).toEqual([4, 1]);
+    expect(apart.every(({ pairsExact }) => pairsExact)).toBe(true);
+  });
+
+  test('keeps pairs apart from what was written before there were any', () => {
+    const old = summaryOf(['a']);
+    old.loseViewers();
+    const apart = mergeExactly([summaryOf(['a']), old, old, summaryOf(['b'])], context);
+    expect(apart.map(({ pairsExact, total }) => [pairsExact, total])).toEqual([
+      [true, 1],
+      [false, 2],
+      [true, 1],
+    ]);
+  });
+
   test('stays exact: what would be larger than a part may be becomes two', () => {
     const itemBytes = 2 ** 20;
-    // A row costs up to ten bytes beside its item.
+    // A row costs up to 13 bytes beside its item.
     const quarters = [0, 1, 2, 3, 4, 5, 6].map((n) => summaryOf([`${n}`.repeat(itemBytes)]));
     expect(mergeExactly(quarters, context)).toHaveLength(1);
-    const lastThatFits = PART_BYTES_MAX - 7 * itemBytes - 8 * 10;
+    const lastThatFits = PART_BYTES_MAX - 7 * itemBytes - 8 * 13;
     const fitting = summaryOf(['x'.repeat(lastThatFits)]);
     expect(mergeExactly([...quarters, fitting], context)).toHaveLength(1);
     const tooLarge = summaryOf(['x'.repeat(lastThatFits + 1)]);
