@@ -4,7 +4,12 @@
  */
 import { z } from 'zod';
 import { DAY_MS, HOUR_MS } from '../streams/buckets.ts';
-import { TOP_OFFSET_MAX } from '../streams/limits.ts';
+import {
+  BASELINE_DAYS_DEFAULT,
+  BASELINE_DAYS_MAX,
+  MIN_SUPPORT_DEFAULT,
+  TOP_OFFSET_MAX,
+} from '../streams/limits.ts';
 import type {
   DistinctByQuestion,
   DistinctQuestion,
@@ -40,9 +45,6 @@ import {
 } from './window-parameters.ts';
 
 const K_DEFAULT = 10;
-const BASELINE_DAYS_MAX = 28;
-const BASELINE_DAYS_DEFAULT = 7;
-const MIN_SUPPORT_DEFAULT = 10;
 const MIN_SUPPORT_MAX = 1_000_000_000;
 export const ITEMS_PER_CALL_MAX = 500;
 /** Up to this length a series is cut into minutes by default, beyond it into hours, then days. */
