@@ -37,18 +37,19 @@ export async function dropShares(
     const next = tags();
     await onEachPartition((partition) => store.deleteShare(partition, share, next));
   }
+  const buckets = bucketsOfAllLevels(options.clock.nowMs(), options.retention);
   for (const share of shares) {
-    await onEachPartition((partition) => freeSummaries(options, partition, share));
+    await onEachPartition((partition) => freeSummaries(store, partition, share, buckets));
   }
 }
 
 /** They are unreadable already and expire by themselves: only their memory is at stake. */
 async function freeSummaries(
-  { store, clock, retention }: ShareDropOptions,
+  store: StreamStore,
   partition: number,
   share: string,
+  buckets: readonly Bucket[],
 ): Promise<void> {
-  const buckets = bucketsOfAllLevels(clock.nowMs(), retention);
   try {
     for (let at = 0; at < buckets.length; at += DROP_BUCKETS_MAX) {
       await store.dropStaleSummaries(partition, share, buckets.slice(at, at + DROP_BUCKETS_MAX));

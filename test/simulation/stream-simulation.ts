@@ -5,14 +5,19 @@ import { OutcomeUnknownError, StoreUnavailableError } from '../../src/lib/store-
 import { KeyedHash } from '../../src/sketches/hash.ts';
 import { MemoryRegistryStore } from '../../src/store/memory/memory-registry-store.ts';
 import { readShareIndex } from '../../src/streams/share-index.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, type Retention } from '../../src/streams/buckets.ts';
+import { CLOSED_SHAPE, type SummaryShape } from '../../src/sketches/summary.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/streams/buckets.ts';
 import type { EventIngest } from '../../src/streams/ingest.ts';
 import { IngestRefusedError } from '../../src/streams/ingest-errors.ts';
 import type { StreamQueries } from '../../src/streams/queries.ts';
+import type { StreamRegistry } from '../../src/streams/registry.ts';
+import { shareKeyOf } from '../../src/streams/shares.ts';
 import type { StreamStore } from '../../src/streams/store-port.ts';
 import { openStreamsRoom, type StreamsRoom } from '../../src/streams/streams-room.ts';
 import { WINDOW_MAX_MS } from '../../src/streams/window.ts';
+import { findFault, ITEMS_MAX, RETENTION } from './audit.ts';
 import { type AuditedEvent, Auditor } from './auditor.ts';
+import { EventSource, OWN_SETTINGS, SHARED_SETTINGS, SHARED_STREAMS } from './event-source.ts';
 import {
   type Canary,
   Connection,
@@ -26,13 +31,23 @@ export const EVENTS_MIN = 200;
 export const CRASHES_MIN = 20;
 export const RETRIES_MIN = 5;
 
-const RETENTION: Retention = { minute: 25 * HOUR_MS, hour: 32 * DAY_MS };
 const START_MS = Date.UTC(2026, 10, 30, 21, 37);
 const STEPS_MAX = 60_000;
 const CONVERGENCE_TICKS_MAX = 40;
-const ITEMS_MAX = 500;
 const CLIENT_COUNT = 3;
 const PROCESS_COUNT = 2;
+/** So small that a few events are sketched. */
+const SMALL_SHAPE: SummaryShape = {
+  ...CLOSED_SHAPE,
+  width: 32,
+  depth: 2,
+  candidates: 6,
+  exactItems: 4,
+  exactPairs: 12,
+  viewerBytes: 512,
+};
+/** Until a change of settings holds in every process, with time to spare for clocks that jump. */
+const SETTLED_MS = 3_000;
 /** Less than a key is remembered: a retry must come in time to be recognised. */
 const JUMPS_SUM_MAX_MS = 22 * HOUR_MS;
 
@@ -57,6 +72,7 @@ interface Server {
   readonly connection: Connection;
   readonly ingest: EventIngest;
   readonly queries: StreamQueries;
+  readonly registry: StreamRegistry;
 }
 
 class Violation extends Error {}
@@ -81,8 +97,11 @@ class Simulation {
   readonly #workers: Connection[] = [];
   /** Most that can have been counted for each stream and item, each batch sent counted once. */
   readonly #sent = new Map<string, number>();
-  readonly #isFocused: boolean;
-  readonly #batchEventsMax: number;
+  readonly #source: EventSource;
+  readonly #closedShape: SummaryShape;
+  /** Of the shared streams, which are never deleted, and of those that are. */
+  readonly #hasSegments: boolean;
+  readonly #ownHaveSegments: boolean;
   readonly #usualRates: FaultRates;
   #rates: FaultRates;
   /** Steps until the primaries that are dying are replaced; 0 while they are well. */
@@ -105,8 +124,11 @@ class Simulation {
     this.#clock = new ManualClock(START_MS + prng.nextInt(DAY_MS));
     this.#turns = new Turns(prng);
     this.#hash = new KeyedHash({ k0: prng.nextUint32(), k1: prng.nextUint32() });
-    this.#isFocused = isFocused ?? prng.chance(0.15);
-    this.#batchEventsMax = this.#isFocused ? 1 : 2 + prng.nextInt(5);
+    const isFocusedRun = isFocused ?? prng.chance(0.15);
+    this.#source = new EventSource(prng, isFocusedRun, isFocusedRun ? 1 : 2 + prng.nextInt(5));
+    this.#closedShape = prng.chance(0.15) ? SMALL_SHAPE : CLOSED_SHAPE;
+    this.#hasSegments = prng.chance(0.2);
+    this.#ownHaveSegments = prng.chance(0.05);
     const lostAnswer = 0.02 + 0.18 * prng.nextFloat();
     this.#usualRates = {
       lostRequest: 0.05 * prng.nextFloat(),
@@ -117,7 +139,7 @@ class Simulation {
     };
     this.#rates = this.#usualRates;
     const options = {
-      partitionCount: this.#isFocused ? 1 : 1 + prng.nextInt(2),
+      partitionCount: isFocusedRun ? 1 : 1 + prng.nextInt(2),
       clock: this.#clock,
       tags: seededTags(prng),
       maxBacklogBytes: 2 ** 20,
@@ -151,6 +173,14 @@ class Simulation {
   }
 
   async #runAll(): Promise<void> {
+    const ownStreams = Array.from({ length: CLIENT_COUNT }, (_, index) => `own-${index}`);
+    const { registry } = this.#openRoom(this.#store);
+    if (this.#hasSegments) {
+      for (const stream of SHARED_STREAMS) await registry.changeSettings(stream, SHARED_SETTINGS);
+    }
+    if (this.#ownHaveSegments) {
+      for (const stream of ownStreams) await registry.changeSettings(stream, OWN_SETTINGS);
+    }
     for (let index = 0; index < PROCESS_COUNT; index += 1) {
       this.#servers.push(this.#startServer());
       this.#workers.push(this.#startWorker());
@@ -166,15 +196,24 @@ class Simulation {
           running -= 1;
         });
     };
-    for (let index = 0; index < CLIENT_COUNT; index += 1) follow(this.#client(`own-${index}`));
+    for (const stream of ownStreams) follow(this.#client(stream));
     follow(this.#onlooker());
     for (let step = 0; running > 0; step += 1) {
       if (step === STEPS_MAX) throw new Violation('the clients do not come to an end');
       await this.#step();
       if (failures.length > 0) throw failures[0]!;
     }
-    await this.#converge();
-    await this.#audit();
+    const room = this.#openRoom(this.#store);
+    await this.#converge(room.registry);
+    const fault = await findFault({
+      ...room,
+      auditor: this.#auditor,
+      prng: this.#prng,
+      nowMs: this.#clock.nowMs(),
+      isExact: this.#closedShape === CLOSED_SHAPE,
+      isThorough: this.#hasSegments || this.#prng.chance(0.25),
+    });
+    if (fault !== null) throw new Violation(fault);
   }
 
   /** One thing happens: a fault, time, or a step of somebody who waits for a turn. */
@@ -243,8 +282,7 @@ class Simulation {
 
   #startServer(): Server {
     const connection = this.#connect();
-    const { ingest, queries } = this.#openRoom(connection.port());
-    return { connection, ingest, queries };
+    return { connection, ...this.#openRoom(connection.port()) };
   }
 
   #startWorker(): Connection {
@@ -264,6 +302,7 @@ class Simulation {
       retention: RETENTION,
       maxFutureMs: MINUTE_MS,
       cacheBytes: 2 ** 24,
+      closedShape: this.#closedShape,
     });
   }
 
@@ -328,25 +367,32 @@ class Simulation {
     }
   }
 
+  /** And begins it anew: nothing of before may come back in its segments either. */
   async #delete(stream: string): Promise<void> {
+    await this.#insist((registry) => registry.delete(stream));
+    this.#auditor.delete(stream);
+    if (!this.#ownHaveSegments) return;
+    await this.#insist((registry) => registry.changeSettings(stream, OWN_SETTINGS));
+    await this.#clock.sleep(SETTLED_MS);
+  }
+
+  /** Has any server do it, until one says that it is done. */
+  async #insist(change: (registry: StreamRegistry) => Promise<unknown>): Promise<void> {
     for (;;) {
-      const { queries, connection } = this.#anyServer();
-      const done = await this.#unlessLost(
-        queries.delete(stream).then(() => true),
-        connection,
-      );
-      if (done !== null) break;
+      const { registry, connection } = this.#anyServer();
+      const done = change(registry).then(() => true);
+      if ((await this.#unlessLost(done, connection)) !== null) return;
       await this.#turns.wait();
     }
-    this.#auditor.delete(stream);
   }
 
   /** Reads all the time: nothing may ever be counted more often than it was sent. */
   async #onlooker(): Promise<void> {
     while (!this.#isEnding) {
       await this.#turns.wait();
+      if (this.#prng.chance(0.5)) continue;
       const { queries, connection } = this.#anyServer();
-      const stream = this.#prng.pick(['shared', 'other']);
+      const stream = this.#prng.pick(SHARED_STREAMS);
       const lengthMs = this.#prng.chance(0.03) ? WINDOW_MAX_MS : HOUR_MS;
       const window = { kind: 'trailing', lengthMs, untilMs: null } as const;
       const question = { stream, window, k: ITEMS_MAX };
@@ -374,41 +420,13 @@ class Simulation {
   }
 
   #makeEvents(ownStream: string, suffix: string): AuditedEvent[] {
-    const prng = this.#prng;
-    const nowMs = this.#clock.nowMs();
-    const count = 1 + prng.nextInt(this.#batchEventsMax);
-    this.#events += count;
-    return Array.from({ length: count }, (_, index) => {
-      const anyStream = prng.pick(['shared', 'shared', 'shared', 'other', ownStream]);
-      const stream = this.#isFocused && prng.chance(0.9) ? 'shared' : anyStream;
-      // An item sent once only stands in its batch once, so that its fate can be told.
-      const item = suffix === '' ? `item-${prng.nextInt(8)}` : `item${suffix}-${index}`;
-      const actor = suffix === '' ? `actor-${prng.nextInt(20)}` : `actor${suffix}-${index}`;
-      const event = {
-        index,
-        stream,
-        item,
-        actor,
-        count: 1 + prng.nextInt(3),
-        atMs: nowMs - this.#age(),
-        dims: null,
-      };
+    const events = this.#source.makeEvents(ownStream, suffix, this.#clock.nowMs());
+    this.#events += events.length;
+    for (const { stream, item, count } of events) {
       const key = `${stream}/${item}`;
-      this.#sent.set(key, (this.#sent.get(key) ?? 0) + event.count);
-      return event;
-    });
-  }
-
-  /** Mostly now, some late by minutes, hours, weeks, some of the future, some too old. */
-  #age(): number {
-    const prng = this.#prng;
-    const kind = prng.nextFloat();
-    if (kind < 0.7) return prng.nextInt(2_000);
-    if (kind < 0.8) return prng.nextInt(3 * MINUTE_MS);
-    if (kind < 0.9) return prng.nextInt(30 * HOUR_MS);
-    if (kind < 0.96) return prng.nextInt(30 * DAY_MS);
-    if (kind < 0.98) return -prng.nextInt(2 * MINUTE_MS);
-    return 33 * DAY_MS + prng.nextInt(DAY_MS);
+      this.#sent.set(key, (this.#sent.get(key) ?? 0) + count);
+    }
+    return events;
   }
 
   #newId(): string {
@@ -421,66 +439,50 @@ class Simulation {
   }
 
   /** Once faults have stopped, everything is folded and compacted within a bounded time. */
-  async #converge(): Promise<void> {
+  async #converge(registry: StreamRegistry): Promise<void> {
     const newestMs = Math.max(
       this.#latestMs,
-      ...this.#auditor.streams.flatMap((stream) => this.#auditor.minutesOf(stream)),
+      ...this.#auditor.streams.flatMap((stream) => this.#auditor.timesOf(stream)),
     );
-    this.#clock.jumpTo((Math.floor(newestMs / HOUR_MS) + 1) * HOUR_MS + 2 * MINUTE_MS);
+    // Half of the runs end with a day, so that it is closed; the others leave it open.
+    const unitMs = this.#prng.pick([HOUR_MS, DAY_MS]);
+    this.#clock.jumpTo((Math.floor(newestMs / unitMs) + 1) * unitMs + 2 * MINUTE_MS);
     for (let tick = 0; tick < CONVERGENCE_TICKS_MAX; tick += 1) {
       for (let step = 0; step < 100; step += 1) {
         await settle();
         if (!this.#turns.next()) await this.#clock.advance(100);
       }
       await this.#clock.advance(61_000);
-      if (await this.#isAtRest()) return;
+      if (await this.#isAtRest(registry)) return;
     }
     throw new Violation('the backlog does not come to an end');
   }
 
-  async #isAtRest(): Promise<boolean> {
+  async #isAtRest(registry: StreamRegistry): Promise<boolean> {
+    const shares = await this.#sharesOf(registry);
     for (let partition = 0; partition < this.#store.partitionCount; partition += 1) {
       const { waitingEntries, damagedEntries } = await this.#store.readStats(partition);
       if (damagedEntries > 0) throw new Violation('something was set aside');
       if (waitingEntries > 0) return false;
-      for (const stream of this.#auditor.streams) {
-        if ((await readShareIndex(this.#store, partition, stream, [])).parts.length > 0) return false;
+      for (const share of shares) {
+        const { parts } = await readShareIndex(this.#store, partition, share, []);
+        if (parts.length > 0) return false;
       }
     }
     return true;
   }
 
-  /** Every hour, every minute that is kept, and the whole, of every stream. */
-  async #audit(): Promise<void> {
-    const { queries } = this.#openRoom(this.#store);
-    const nowMs = this.#clock.nowMs();
+  /** The keys of all streams and their segments. */
+  async #sharesOf(registry: StreamRegistry): Promise<string[]> {
+    const keys: string[] = [];
     for (const stream of this.#auditor.streams) {
-      for (const hourMs of this.#auditor.hoursOf(stream)) {
-        await this.#compare(queries, stream, hourMs, HOUR_MS);
-      }
-      for (const minuteMs of this.#auditor.minutesOf(stream)) {
-        if (minuteMs + MINUTE_MS <= nowMs - RETENTION.minute) continue;
-        await this.#compare(queries, stream, minuteMs, MINUTE_MS);
-      }
+      const profile = await registry.of(stream);
+      const segments = profile.settings.dimensions.flatMap(({ name }) =>
+        profile.valuesOf(name).map((value) => ({ dimension: name, value })),
+      );
+      keys.push(...[null, ...segments].map((segment) => shareKeyOf(stream, segment)));
     }
-  }
-
-  async #compare(
-    queries: StreamQueries,
-    stream: string,
-    fromMs: number,
-    lengthMs: number,
-  ): Promise<void> {
-    const window = { kind: 'trailing', lengthMs, untilMs: fromMs + lengthMs } as const;
-    const top = await queries.top({ stream, window, k: ITEMS_MAX });
-    const distinct = await queries.distinct({ stream, window });
-    const counts = new Map(top.items.map(({ item, count }) => [item, count]));
-    const toMs = fromMs + lengthMs;
-    const fault = this.#auditor.check(stream, fromMs, toMs, counts, distinct.estimate);
-    const where = `${stream} from ${new Date(fromMs).toISOString()}`;
-    if (fault !== null) throw new Violation(`${where}: ${fault}`);
-    if (!top.exact || !distinct.exact) throw new Violation(`${where}: not exact`);
-    if (top.fromMs !== fromMs || top.toMs !== toMs) throw new Violation(`${where}: another span`);
+    return keys;
   }
 }
 
