@@ -39,6 +39,8 @@ export class PairTable {
   readonly cut = 0;
   readonly #items: ItemTable;
   #size = 0;
+  /** Rows up to the last with a pair. */
+  #rowCount = 0;
   /** Row + 1, lo, hi; 0 in the first place is a free slot. The slot count is a power of two. */
   #slots = new Uint32Array(0);
   /** The same pairs, as they were read or as they were when somebody looked last. */
@@ -52,6 +54,7 @@ export class PairTable {
   static of(items: ItemTable, groups: PairGroups): PairTable {
     const table = new PairTable(items);
     table.#size = groups.words.length / 2;
+    table.#rowCount = groups.starts.length - 1;
     table.#groups = groups;
     return table;
   }
@@ -68,7 +71,7 @@ export class PairTable {
   }
 
   get groups(): PairGroups {
-    this.#groups ??= groupsOf(this.#slots, this.#size);
+    this.#groups ??= groupsOf(this.#slots, this.#size, this.#rowCount);
     return this.#groups;
   }
 
@@ -144,6 +147,7 @@ export class PairTable {
     slots[place + 1] = lo;
     slots[place + 2] = hi;
     this.#size += 1;
+    if (row >= this.#rowCount) this.#rowCount = row + 1;
     return true;
   }
 
@@ -192,11 +196,7 @@ function rehashed(slots: Uint32Array): Uint32Array<ArrayBuffer> {
   return larger;
 }
 
-function groupsOf(slots: Uint32Array, size: number): PairGroups {
-  let rowCount = 0;
-  for (let place = 0; place < slots.length; place += WORDS_PER_SLOT) {
-    if (slots[place]! > rowCount) rowCount = slots[place]!;
-  }
+function groupsOf(slots: Uint32Array, size: number, rowCount: number): PairGroups {
   const starts = new Uint32Array(rowCount + 1);
   // A used slot holds row + 1: the place after the row's own start.
   for (let place = 0; place < slots.length; place += WORDS_PER_SLOT) {

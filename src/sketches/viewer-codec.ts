@@ -97,9 +97,19 @@ function writePairs(
   const last = starts.length - 1;
   const startOf = (row: number): number => starts[Math.min(row, last)]!;
   for (const row of order) writer.varint((startOf(row + 1) - startOf(row)) / 2);
+  // On a little-endian machine they lie in memory as they are stored.
+  const bytes = new Uint8Array(words.buffer);
+  let from = 0;
+  let next = 0;
   for (const row of order) {
-    for (let at = startOf(row); at < startOf(row + 1); at += 1) writer.uint32(words[at]!);
+    // What lies in a row already is written at once.
+    if (startOf(row) !== next) {
+      writer.raw(bytes.subarray(4 * from, 4 * next));
+      from = startOf(row);
+    }
+    next = startOf(row + 1);
   }
+  writer.raw(bytes.subarray(4 * from, 4 * next));
 }
 
 function readPairs(payload: ByteReader, items: ItemTable | null): PairTable {

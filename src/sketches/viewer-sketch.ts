@@ -134,7 +134,8 @@ export class ViewerSketch {
     this.#countBytes();
     // More than these do not fit, even if all items were empty.
     const countMax = Math.ceil(this.#room / (ENTRY_BYTES + BYTES_PER_HASH)) + 1;
-    const least = uppers.length > countMax ? nthLargest(uppers, countMax) : 0;
+    // Of so many equal ones none stands out.
+    const least = uppers.length > countMax ? nthLargest(uppers, countMax) + 1 : 0;
     const newcomers: Ranked[] = [];
     pairs.forEachUpper((item, upper, row) => {
       if (uppers[row] === 0) return;
@@ -150,7 +151,7 @@ export class ViewerSketch {
         },
       });
     }, least);
-    // Those below the least are dropped; each has one less at the most.
+    // Those below the least are dropped.
     const dropped = least > 1 ? least - 1 + this.cut : 0;
     this.#keep([...this.#ranked(), ...newcomers], this.#room);
     this.cut = Math.max(this.cut, dropped);
