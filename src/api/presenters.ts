@@ -39,6 +39,7 @@ import type {
 } from './answer-schemas.ts';
 
 const MS_PER_SECOND = 1000;
+const ROUNDING = 1000;
 /** Steps that are of the same length everywhere; days are so only in UTC. */
 const STEP_UNIT_MS: Readonly<Record<string, number>> = { m: MINUTE_MS, h: HOUR_MS };
 const OVERLAP =
@@ -86,14 +87,16 @@ export function presentTrending(answer: TrendingAnswer): z.input<typeof trending
       rank,
       item,
       ...presentBounds(row),
-      expected,
-      lift,
-      score,
+      expected: rounded(expected),
+      lift: lift === null ? null : rounded(lift),
+      score: rounded(score),
       days: days.map(({ fromMs, toMs, scale, ...day }) => ({
         from: isoTime(fromMs),
         to: isoTime(toMs),
-        ...presentBounds(day),
-        scale,
+        count: rounded(day.count),
+        lower: rounded(day.lower, Math.floor),
+        upper: rounded(day.upper, Math.ceil),
+        scale: rounded(scale),
       })),
       ...presentMovement(row),
     })),
@@ -263,7 +266,12 @@ function presentExplain({ summaries, summaryCount, summaryBytes, spent }: Explai
     })),
     summaryCount,
     summaryBytes,
-    spentMs: { index: indexMs, fetch: fetchMs, decode: decodeMs, answer: answerMs },
+    spentMs: {
+      index: rounded(indexMs),
+      fetch: rounded(fetchMs),
+      decode: rounded(decodeMs),
+      answer: rounded(answerMs),
+    },
   };
 }
 
@@ -329,6 +337,11 @@ function stepSecondsOf(step: string, zone: string): number | null {
   const isUtcDay = unit === 'd' && zone.toUpperCase() === 'UTC';
   const unitMs = isUtcDay ? DAY_MS : STEP_UNIT_MS[unit];
   return unitMs === undefined ? null : (Number(digits) * unitMs) / MS_PER_SECOND;
+}
+
+/** To three digits after the point; bounds outwards, so that they go on to hold. */
+function rounded(value: number, round: (value: number) => number = Math.round): number {
+  return round(value * ROUNDING) / ROUNDING;
 }
 
 export function mark<Name extends string>(name: Name, holds: boolean): { [Mark in Name]?: true } {

@@ -203,7 +203,7 @@ describe('trending', () => {
     expect(row).toMatchObject({ previousRank: null, isNew: true });
     expect(row?.days).toHaveLength(7);
     expect(row?.score).toBeGreaterThanOrEqual(answer.threshold);
-    expect(row?.lift).toBeCloseTo(300 / (row?.expected ?? 0), 6);
+    expect(row?.lift).toBeCloseTo(300 / (row?.expected ?? 0), 2);
   });
 
   test('takes fewer days, a higher support, another zone', async () => {
