@@ -17,8 +17,8 @@ export const OWN_SETTINGS: SettingsInput = {
 };
 const PLACES = ['in', 'us', 'de', null];
 const DEVICES = ['tv', 'phone', 'tablet', null, null];
-/** How many times of the past are imported, so that late events meet in the same buckets. */
-const IMPORTS = 3;
+/** How far back a time lies that is imported: late events meet in the buckets around it. */
+const IMPORT_AGES_MAX_MS = [DAY_MS, 32 * DAY_MS, 400 * DAY_MS];
 
 /** Draws events: mostly of now, some of any age. */
 export class EventSource {
@@ -32,7 +32,7 @@ export class EventSource {
     this.#prng = prng;
     this.#isFocused = isFocused;
     this.#batchEventsMax = batchEventsMax;
-    this.#importAgesMs = Array.from({ length: IMPORTS }, () => msBelow(prng, 400 * DAY_MS));
+    this.#importAgesMs = IMPORT_AGES_MAX_MS.map((maxMs) => msBelow(prng, maxMs));
   }
 
   /**
@@ -69,11 +69,11 @@ export class EventSource {
   #ageMs(): number {
     const prng = this.#prng;
     const kind = prng.nextFloat();
-    if (kind < 0.6) return prng.nextInt(2_000);
-    if (kind < 0.7) return prng.nextInt(3 * MINUTE_MS);
-    if (kind < 0.8) return prng.nextInt(30 * HOUR_MS);
-    if (kind < 0.86) return prng.nextInt(34 * DAY_MS);
-    if (kind < 0.92) return prng.pick(this.#importAgesMs) + prng.nextInt(3 * HOUR_MS);
+    if (kind < 0.65) return prng.nextInt(2_000);
+    if (kind < 0.74) return prng.nextInt(3 * MINUTE_MS);
+    if (kind < 0.84) return prng.pick(this.#importAgesMs) + prng.nextInt(HOUR_MS);
+    if (kind < 0.9) return prng.nextInt(30 * HOUR_MS);
+    if (kind < 0.93) return prng.nextInt(34 * DAY_MS);
     if (kind < 0.96) return msBelow(prng, 400 * DAY_MS);
     if (kind < 0.98) return -prng.nextInt(2 * MINUTE_MS);
     return 402 * DAY_MS + prng.nextInt(DAY_MS);

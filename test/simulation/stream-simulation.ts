@@ -127,8 +127,8 @@ class Simulation {
     const isFocusedRun = isFocused ?? prng.chance(0.15);
     this.#source = new EventSource(prng, isFocusedRun, isFocusedRun ? 1 : 2 + prng.nextInt(5));
     this.#closedShape = prng.chance(0.15) ? SMALL_SHAPE : CLOSED_SHAPE;
-    this.#hasSegments = prng.chance(0.2);
-    this.#ownHaveSegments = prng.chance(0.05);
+    this.#hasSegments = prng.chance(0.08);
+    this.#ownHaveSegments = prng.chance(0.03);
     const lostAnswer = 0.02 + 0.18 * prng.nextFloat();
     this.#usualRates = {
       lostRequest: 0.05 * prng.nextFloat(),
