@@ -15,7 +15,7 @@ export const time = z.iso
 export const count = z.int().min(0);
 
 /** A mark that is there only where it says something. */
-export function onlyTrue(description: string) {
+function onlyTrue(description: string) {
   return z.literal(true).optional().meta({ description });
 }
 

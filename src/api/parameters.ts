@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 
-export interface Parameter<
+interface Parameter<
   Query extends z.ZodType = z.ZodType,
   Json extends z.ZodType<z.output<Query>> = z.ZodType<z.output<Query>>,
 > {

@@ -344,7 +344,7 @@ function rounded(value: number, round: (value: number) => number = Math.round): 
   return round(value * ROUNDING) / ROUNDING;
 }
 
-export function mark<Name extends string>(name: Name, holds: boolean): { [Mark in Name]?: true } {
+function mark<Name extends string>(name: Name, holds: boolean): { [Mark in Name]?: true } {
   return holds ? ({ [name]: true } as { [Mark in Name]?: true }) : {};
 }
 

@@ -6,7 +6,7 @@ import { count, incomplete, time } from './answer-schemas.ts';
 import { dimensionValue, itemText, nameText, reasonText } from './text-schemas.ts';
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
-export const CHANGES_MAX = 1_000;
+const CHANGES_MAX = 1_000;
 
 /** `25h`, `400d` -> ms. */
 const durationText = z

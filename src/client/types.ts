@@ -14,7 +14,7 @@ export interface TallyEvent {
   readonly count?: number;
   /** Epoch milliseconds, or ISO 8601 with an offset; the time of arrival when left out. */
   readonly at?: number | string;
-  /** Values by dimension, up to 8: `{ country: 'IN' }`; those its stream does not keep say nothing. */
+  /** Values by dimension, up to 8; dimensions that its stream does not keep are ignored. */
   readonly dims?: Readonly<Record<string, string>>;
 }
 
@@ -289,11 +289,6 @@ export type QueryResult =
     }
   | { readonly type: 'items'; readonly answer: ItemCountsAnswer }
   | { readonly type: 'series'; readonly answer: SeriesAnswer };
-
-export interface QueryAnswer {
-  /** In the order of the questions. */
-  readonly results: readonly QueryResult[];
-}
 
 export type ModerationMode = 'open' | 'review' | 'allowlist';
 

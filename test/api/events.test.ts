@@ -184,7 +184,10 @@ describe('fields of an event', () => {
     ],
     [
       'nine dimensions',
-      JSON.stringify({ item: 'a', dims: Object.fromEntries([...'123456789'].map((n) => [n, n])) }),
+      JSON.stringify({
+        item: 'a',
+        dims: Object.fromEntries(Array.from('123456789', (n) => [n, n])),
+      }),
       'invalid_event',
     ],
     ['a list', '[]', 'invalid_event'],
