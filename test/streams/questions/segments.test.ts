@@ -119,6 +119,15 @@ describe('distinct actors by a dimension', () => {
     ]);
   });
 
+  test('say from when on the dimension was kept', async () => {
+    const pipeline = new Pipeline();
+    await pipeline.send([{ actor: 'x' }]);
+    await pipeline.registry.changeSettings(stream, { dimensions: [{ name: 'country' }] });
+    const sinceMs = (await pipeline.registry.of(stream)).sinceMs('country')!;
+    const answer = await pipeline.queries.distinctBy({ stream, window, dimension: 'country' });
+    expect(answer.missing).toEqual([`dimension country before ${new Date(sinceMs).toISOString()}`]);
+  });
+
   test('are read at one moment in each partition', async () => {
     const pipeline = new Pipeline({ partitionCount: 2 });
     await pipeline.registry.changeSettings(stream, { dimensions: [{ name: 'country' }] });

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { StoreUnavailableError } from '../../../src/lib/store-errors.ts';
+import { CLOSED_SHAPE } from '../../../src/sketches/summary.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/streams/buckets.ts';
 import { QuestionError } from '../../../src/streams/questions/question.ts';
 import { Pipeline, START_MS } from '../../support/pipeline.ts';
@@ -77,6 +79,20 @@ describe('the top by actors', () => {
       { rank: 2, item: 'refreshed', count: 1, lower: 1, upper: 1, events: 50 },
     ]);
     expect(answer).toMatchObject({ by: 'actors', total: 60, exact: true, standardError: 0 });
+  });
+
+  test('is not exact where the actors of some items were dropped', async () => {
+    const closedShape = { ...CLOSED_SHAPE, exactPairs: 0, viewerBytes: 160 };
+    const pipeline = new Pipeline({ closedShape });
+    const actors = ['x', 'y', 'z'];
+    await pipeline.send([
+      ...actors.map((actor) => ({ item: 'liked', actor })),
+      ...Array.from({ length: 9 }, (_, index) => ({ item: `other-${index}`, actor: 'x' })),
+    ]);
+    await pipeline.compactAll();
+    const answer = await pipeline.queries.top({ stream, window, k: 1, by: 'actors' });
+    expect(answer).toMatchObject({ exact: false, maxUnlisted: 1, certainRanks: 1 });
+    expect(answer.items).toMatchObject([{ item: 'liked', count: 3, lower: 3, upper: 3 }]);
   });
 
   test('cannot be weighted by age', async () => {
@@ -194,6 +210,19 @@ describe('movement', () => {
     const long = trailing(300 * 24 * HOUR_MS);
     const answer = await pipeline.queries.top({ stream, window: long, k: 1, movement: true });
     expect(answer.items).toMatchObject([{ item: 'a', previousRank: null, isNew: false }]);
+    expect(answer.previous?.complete).toBe(false);
+  });
+
+  test('calls nothing new while something cannot be read', async () => {
+    const pipeline = new Pipeline({ partitionCount: 2 });
+    await pipeline.sendEach([{ item: 'a' }, { item: 'a' }]);
+    await pipeline.foldAll();
+    pipeline.watched.around = async ({ args }, run) => {
+      if (args[0] === 1) throw new StoreUnavailableError('gone');
+      return run();
+    };
+    const answer = await pipeline.queries.top({ stream, window, k: 1, movement: true });
+    expect(answer.items).toMatchObject([{ item: 'a', isNew: false }]);
     expect(answer.previous?.complete).toBe(false);
   });
 
