@@ -3,38 +3,47 @@
  * window and the earlier windows that say what is usual.
  *
  * An item's count now is compared with its counts u_i in D earlier windows, upper bounds all of
- * them. The rhythm of the week is taken out by the rest of the stream: s_i is all other events now
- * by all other events then, so that u_i * s_i is what would be usual now. That is the experiment of
- * Li, Ma, 1983, "Analysis methods for results in gamma-ray astronomy": N_on counts in one unit of
- * exposure, N_off = sum of u_i in E = sum of 1 / s_i units, and how many standard deviations N_on is
- * above what N_off lets expect (equation 17, with alpha = 1 / E):
+ * them. The rhythm of the week is taken out by the rest of the stream, which is s_i times as busy
+ * now as then (rest-of-stream.ts), so that u_i * s_i is what would be usual now. That is the
+ * experiment of Li, Ma, 1983, "Analysis methods for results in gamma-ray astronomy": N_on counts in
+ * one unit of exposure, N_off = sum of u_i in E = sum of 1 / s_i units, and how many standard
+ * deviations N_on is above what N_off lets expect (equation 17, with alpha = 1 / E):
  *
  *   S^2 / 2 = N_on ln((1 + alpha) / alpha * N_on / (N_on + N_off))
  *           + N_off ln((1 + alpha) * N_off / (N_on + N_off))
  *
  * It holds for counts that scatter like Poisson's. Those that scatter more from window to window
- * have a larger variance by the factor phi, Pearson's chi^2 by D - 1, for which S is divided by the
- * root of phi (McCullagh, Nelder, 1989, "Generalized linear models", 4.5).
+ * have a larger variance by a factor phi, and S is divided by its root (McCullagh, Nelder, 1989,
+ * "Generalized linear models", 4.5). Of few windows phi is known badly, and where it is taken for
+ * too small the item trends without a reason; so it is the largest of 1, of Pearson's chi^2 of the
+ * item's own windows by D - 1, and of 1 + psi * expected, where psi is the median over all items:
+ * that is the variance of the negative binomial distribution with a common dispersion (Robinson,
+ * Smyth, 2008, "Small-sample estimation of negative binomial dispersion").
  *
  * An item trends when its lower bound now is at least minSupport, has a score of TRENDING_SCORE_MIN
  * or more with that lower bound as N_on, and is above every u_i * s_i. So what a sketch may have
  * added to a count never makes an item trend: it is left out of N_on and part of each u_i.
  */
-import type { Bounds } from '../sketches/candidate.ts';
+import { nthLargest } from '../lib/nth-largest.ts';
 import { compareUtf8 } from '../lib/utf8.ts';
+import type { Bounds } from '../sketches/candidate.ts';
 import type { CountBounds } from './answers.ts';
 import { TRENDING_SCORE_MIN } from './limits.ts';
+import { RestOfStream } from './rest-of-stream.ts';
 
-/** Is added to the rest of the stream on both sides, so that little of it decides little. */
-const REST_PRIOR = 100;
-/** The rest of the stream explains a change by so much at most. */
-const SCALE_MAX = 5;
+/** Of smaller means a scatter beyond chance cannot be seen. */
+const SCATTER_MEAN_MIN = 5;
+/** What is taken for it where few items say anything: days differ by 20 %. So many items weigh it. */
+const SCATTER_PRIOR = 0.04;
+const SCATTER_PRIOR_ITEMS = 5;
 /** Bounds of a share lie so many standard deviations from it. */
 const SHARE_ERRORS = 3;
 
 /** An item with its counts now and in each of the earlier windows. */
 export interface ItemHistory {
   readonly item: string;
+  /** False where it may not be shown: it only says how the stream has changed. */
+  readonly isShown: boolean;
   readonly now: Bounds;
   readonly usual: readonly CountBounds[];
 }
@@ -42,7 +51,7 @@ export interface ItemHistory {
 export interface ScoredItem {
   readonly item: string;
   readonly now: Bounds;
-  /** Mean of the scaled counts of the earlier windows. */
+  /** What the earlier windows let expect now: their sum by their exposure. */
   readonly expected: number;
   /** `now.lower` by `expected`; null when nothing was expected. */
   readonly lift: number | null;
@@ -52,6 +61,7 @@ export interface ScoredItem {
 }
 
 export interface TrendingInput {
+  /** Those that could trend, and those with most events in any of the windows. */
   readonly items: readonly ItemHistory[];
   /** Of the stream, now and in each of the earlier windows. */
   readonly total: number;
@@ -61,11 +71,14 @@ export interface TrendingInput {
 
 /** All items that trend, by score descending, then by the items' bytes. */
 export function trendingItems(input: TrendingInput): ScoredItem[] {
-  const first = scoredItems(input, []);
-  // What trends is no part of the rest that all others are measured by.
-  const trending = new Set(first.map(({ item }) => item));
-  const excluded = input.items.filter(({ item }) => trending.has(item));
-  return excluded.length === 0 ? first : scoredItems(input, excluded);
+  const { items, minSupport } = input;
+  const scales = scalesOf(input);
+  const fits = items.map(({ usual }, index) => fitOf(usual, scales[index]!));
+  const scatter = commonScatter(fits, input.usualTotals.length);
+  return items
+    .map((history, index) => scored(history, scales[index]!, fits[index]!, scatter, minSupport))
+    .filter((row) => row !== null)
+    .sort((a, b) => b.score - a.score || compareUtf8(a.item, b.item));
 }
 
 /** The part of a bucket's counts that falls into a fraction 0..1 of it, taken as even. */
@@ -91,62 +104,74 @@ export function liMaScore(on: number, off: number, exposure: number): number {
   return Math.sqrt(2 * Math.max(0, onTerm + offTerm));
 }
 
-function scoredItems(input: TrendingInput, excluded: readonly ItemHistory[]): ScoredItem[] {
-  const rest = {
-    now: input.total - sum(excluded, ({ now }) => now.upper),
-    usual: input.usualTotals.map(
-      (total, at) => total - sum(excluded, ({ usual }) => usual[at]!.count),
-    ),
-  };
-  const names = new Set(excluded.map(({ item }) => item));
-  return input.items
-    .map((history) => {
-      const isExcluded = names.has(history.item);
-      const scales = history.usual.map(({ count }, at) =>
-        scaleOf(
-          rest.now - (isExcluded ? 0 : history.now.upper),
-          rest.usual[at]! - (isExcluded ? 0 : count),
-        ),
-      );
-      return scored(history, scales, input.minSupport);
-    })
-    .filter((row) => row !== null)
-    .sort((a, b) => b.score - a.score || compareUtf8(a.item, b.item));
+/** For each item, what its count in each earlier window is to be multiplied by. */
+function scalesOf({ items, total, usualTotals }: TrendingInput): number[][] {
+  const rests = usualTotals.map((usualTotal, at) => {
+    const pairs = items.map(({ now, usual }) => ({ now: now.upper, then: usual[at]!.count }));
+    return new RestOfStream(pairs, { now: total, then: usualTotal });
+  });
+  return items.map((_, index) => rests.map((rest) => rest.without(index)));
+}
+
+/** What an item's earlier windows let expect, and how well they agree about it. */
+interface Fit {
+  /** In the window now. */
+  readonly expected: number;
+  /** Mean over the earlier windows of what the fit gives for them. */
+  readonly mean: number;
+  /** Pearson's chi^2 by its degrees of freedom; null where there are none. */
+  readonly dispersion: number | null;
+}
+
+function fitOf(usual: readonly CountBounds[], scales: readonly number[]): Fit {
+  const off = sum(usual, ({ count }) => count);
+  const expected = off / exposureOf(scales);
+  const mean = off / usual.length;
+  if (off === 0 || usual.length < 2) return { expected, mean, dispersion: null };
+  const chiSquared = usual.reduce((total, { count }, at) => {
+    const fitted = expected / scales[at]!;
+    return total + (count - fitted) ** 2 / fitted;
+  }, 0);
+  return { expected, mean, dispersion: chiSquared / (usual.length - 1) };
+}
+
+/** The median over the items of psi, by which a variance is (1 + psi * mean) times the mean. */
+function commonScatter(fits: readonly Fit[], windows: number): number {
+  const found = fits.flatMap(({ mean, dispersion }) =>
+    dispersion === null || mean < SCATTER_MEAN_MIN
+      ? []
+      : [(dispersion / medianOfChiSquared(windows - 1) - 1) / mean],
+  );
+  const prior = Array.from({ length: SCATTER_PRIOR_ITEMS }, () => SCATTER_PRIOR);
+  const values = Float64Array.from([...found, ...prior]);
+  return Math.max(0, nthLargest(values, Math.ceil(values.length / 2)));
+}
+
+/** By its degrees of freedom: Wilson, Hilferty, 1931, "The distribution of chi-square". */
+function medianOfChiSquared(degrees: number): number {
+  return (1 - 2 / (9 * degrees)) ** 3;
 }
 
 /** Null when the item does not trend. */
 function scored(
-  { item, now, usual }: ItemHistory,
+  { item, isShown, now, usual }: ItemHistory,
   scales: readonly number[],
+  { expected, dispersion }: Fit,
+  scatter: number,
   minSupport: number,
 ): ScoredItem | null {
-  if (now.lower < minSupport) return null;
-  const scaledUppers = usual.map(({ upper }, at) => upper * scales[at]!);
-  if (scaledUppers.some((upper) => now.lower <= upper)) return null;
-  const off = usual.reduce((total, { upper }) => total + upper, 0);
-  const exposure = scales.reduce((total, scale) => total + 1 / scale, 0);
-  const score = liMaScore(now.lower, off, exposure) / Math.sqrt(dispersion(usual, scales));
+  if (!isShown || now.lower < minSupport) return null;
+  if (usual.some(({ upper }, at) => now.lower <= upper * scales[at]!)) return null;
+  const off = sum(usual, ({ upper }) => upper);
+  const factor = Math.max(1, dispersion ?? 1, 1 + scatter * expected);
+  const score = liMaScore(now.lower, off, exposureOf(scales)) / Math.sqrt(factor);
   if (score < TRENDING_SCORE_MIN) return null;
-  const scaled = usual.reduce((total, { count }, at) => total + count * scales[at]!, 0);
-  const expected = scaled / usual.length;
   return { item, now, expected, lift: expected > 0 ? now.lower / expected : null, score, scales };
 }
 
-function scaleOf(restNow: number, restThen: number): number {
-  const scale = (Math.max(0, restNow) + REST_PRIOR) / (Math.max(0, restThen) + REST_PRIOR);
-  return Math.min(SCALE_MAX, Math.max(1 / SCALE_MAX, scale));
-}
-
-/** Pearson's chi^2 of the windows' counts by its degrees of freedom; at least 1. */
-function dispersion(usual: readonly CountBounds[], scales: readonly number[]): number {
-  const total = usual.reduce((sumOf, { count }) => sumOf + count, 0);
-  const exposure = scales.reduce((sumOf, scale) => sumOf + 1 / scale, 0);
-  if (total === 0 || usual.length < 2) return 1;
-  const chiSquared = usual.reduce((sumOf, { count }, at) => {
-    const mean = total / exposure / scales[at]!;
-    return sumOf + (count - mean) ** 2 / mean;
-  }, 0);
-  return Math.max(1, chiSquared / (usual.length - 1));
+/** How many windows like the one now the earlier ones are worth. */
+function exposureOf(scales: readonly number[]): number {
+  return sum(scales, (scale) => 1 / scale);
 }
 
 function sum<Each>(list: readonly Each[], value: (each: Each) => number): number {
