@@ -6,10 +6,11 @@ import {
   MIN_SUPPORT_DEFAULT,
   PREVIOUS_RANKS_MAX,
   TRENDING_ACTOR_ITEMS_MAX,
+  TRENDING_LARGEST,
   TRENDING_SCORE_MIN,
 } from '../limits.ts';
 import type { BucketSummary } from '../reader.ts';
-import { type ScoredItem, trendingItems } from '../trending.ts';
+import { type ItemHistory, type ScoredItem, trendingItems } from '../trending.ts';
 import { type CoveredSpan, type Span, zoneOf } from '../window.ts';
 import { comparedWindow, movementSince } from './movement.ts';
 import {
@@ -49,11 +50,9 @@ interface UsualWindow {
   readonly counts: WindowCounts;
 }
 
-/** What is compared: items of the window with their counts in it and in the earlier windows. */
-interface ItemCounts {
-  readonly item: string;
+/** An item with its counts in the window and in the earlier windows. */
+interface ItemCounts extends ItemHistory {
   readonly now: CountBounds;
-  readonly usual: readonly CountBounds[];
 }
 
 /**
@@ -181,14 +180,23 @@ function readTrends(
   let trends: readonly ScoredItem[] = [];
   // Where nothing says what is usual, nothing is unusual.
   if (usual.length > 0) {
-    for (const { item, ...counted } of candidates.rows) {
-      const counts = usual.map((each) => each.counts.boundsOf(item));
-      items.set(item, { item, now: counted, usual: counts });
+    const counts = countsWithin(now, wholeSpanOf(comparison.window.covered), asking.hash, by);
+    const take = (item: string, counted: CountBounds): void => {
+      const isShown = !asking.profile.isHidden(item);
+      const usualCounts = usual.map((each) => each.counts.boundsOf(item));
+      items.set(item, { item, isShown, now: counted, usual: usualCounts });
+    };
+    for (const { item, ...counted } of candidates.rows) take(item, counted);
+    // What is large anywhere, hidden or not, says how busy the stream is.
+    for (const each of [counts, ...usual.map((window) => window.counts)]) {
+      for (const item of each.largest(TRENDING_LARGEST)) {
+        if (!items.has(item)) take(item, counts.boundsOf(item));
+      }
     }
     trends = trendingItems({
       items: [...items.values()],
-      total: countsWithin(now, wholeSpanOf(comparison.window.covered), asking.hash, by).total,
-      usualTotals: usual.map(({ counts }) => counts.total),
+      total: counts.total,
+      usualTotals: usual.map((window) => window.counts.total),
       minSupport,
     });
   }

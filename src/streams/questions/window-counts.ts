@@ -17,6 +17,8 @@ export interface WindowCounts {
   /** Events, or different actors. */
   readonly total: number;
   boundsOf(item: string): CountBounds;
+  /** About the n items with most, hidden ones too; of coarse buckets all is taken for inside. */
+  largest(n: number): string[];
 }
 
 /** Buckets of which the same part, above 0 and at most 1, lies in the window. */
@@ -37,8 +39,10 @@ export function countsWithin(
 
 class EventCounts implements WindowCounts {
   readonly #groups: readonly { readonly fraction: number; readonly view: SummaryView }[];
+  readonly #all: SummaryView;
 
   constructor(groups: readonly Group[], hash: KeyedHash) {
+    this.#all = new SummaryView(summariesOf(groups), hash);
     this.#groups = groups.map(({ fraction, summaries }) => {
       return { fraction, view: new SummaryView(summaries, hash) };
     });
@@ -57,6 +61,10 @@ class EventCounts implements WindowCounts {
       bounds.upper += share.upper;
     }
     return bounds;
+  }
+
+  largest(n: number): string[] {
+    return this.#all.top(n).rows.map(({ item }) => item);
   }
 }
 
@@ -80,7 +88,7 @@ class ActorCounts implements WindowCounts {
       events: new SummaryView(summaries, hash),
       actors: new ViewersView(summaries, hash),
     }));
-    const all = groups.flatMap(({ summaries }) => summaries);
+    const all = summariesOf(groups);
     this.#events = new SummaryView(all, hash);
     this.#actors = new ViewersView(all, hash);
   }
@@ -113,6 +121,10 @@ class ActorCounts implements WindowCounts {
       upper: Math.min(bounds.upper, upper),
     };
   }
+
+  largest(n: number): string[] {
+    return this.#actors.topByViewers(n).rows.map(({ item }) => item);
+  }
 }
 
 function shareOfActors(fraction: number, events: number, actors: number): number {
@@ -132,4 +144,8 @@ function groupsWithin(summaries: readonly BucketSummary[], span: Span): Group[] 
     else group.summaries.push(summary);
   }
   return [...groups.values()];
+}
+
+function summariesOf(groups: readonly Group[]): Summary[] {
+  return groups.flatMap(({ summaries }) => summaries);
 }
