@@ -3,7 +3,7 @@
  * evening, the weekend or a growing stream would make every item unusual.
  *
  * Not the ratio of the totals: one flood of events, now or then, would move it. Instead the median
- * of the items' ratios now / then, each weighing min(now, then), as Anders, Huber, 2010,
+ * of the items' ratios now / before, each weighing min(now, before), as Anders, Huber, 2010,
  * "Differential expression analysis for sequence count data", take the median of ratios for the same
  * purpose: what has changed by itself does not decide as long as it is less than half. Items that
  * are small in both windows take part as one, known by name or not; so does a ratio of 1 with a
@@ -21,7 +21,7 @@ const RATIO_MAX = 5;
 /** Counts of an item, or of a stream, now and in the earlier window. */
 export interface CountPair {
   readonly now: number;
-  readonly then: number;
+  readonly before: number;
 }
 
 interface Part {
@@ -41,14 +41,14 @@ export class RestOfStream {
   /** `items`: those with most events in either window among them, each once. */
   constructor(items: readonly CountPair[], totals: CountPair) {
     const parts: Part[] = [{ index: -1, ratio: 1, weight: PRIOR_WEIGHT }];
-    let { now, then } = totals;
+    let { now, before } = totals;
     for (const [index, item] of items.entries()) {
-      if (Math.max(item.now, item.then) < LARGE_MIN) continue;
+      if (Math.max(item.now, item.before) < LARGE_MIN) continue;
       parts.push(partOf(index, item));
       now -= item.now;
-      then -= item.then;
+      before -= item.before;
     }
-    parts.push(partOf(-1, { now, then }));
+    parts.push(partOf(-1, { now, before }));
     const ordered = parts
       .filter(({ weight }) => weight > 0)
       .sort((a, b) => a.ratio - b.ratio || a.index - b.index);
@@ -82,6 +82,6 @@ export class RestOfStream {
 }
 
 /** Sums of upper bounds can be larger than the exact total that they are taken from. */
-function partOf(index: number, { now, then }: CountPair): Part {
-  return { index, ratio: now / then, weight: Math.max(0, Math.min(now, then)) };
+function partOf(index: number, { now, before }: CountPair): Part {
+  return { index, ratio: now / before, weight: Math.max(0, Math.min(now, before)) };
 }

@@ -107,8 +107,8 @@ export function liMaScore(on: number, off: number, exposure: number): number {
 /** For each item, what its count in each earlier window is to be multiplied by. */
 function scalesOf({ items, total, usualTotals }: TrendingInput): number[][] {
   const rests = usualTotals.map((usualTotal, at) => {
-    const pairs = items.map(({ now, usual }) => ({ now: now.upper, then: usual[at]!.count }));
-    return new RestOfStream(pairs, { now: total, then: usualTotal });
+    const pairs = items.map(({ now, usual }) => ({ now: now.upper, before: usual[at]!.count }));
+    return new RestOfStream(pairs, { now: total, before: usualTotal });
   });
   return items.map((_, index) => rests.map((rest) => rest.without(index)));
 }

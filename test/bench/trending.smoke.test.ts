@@ -29,8 +29,10 @@ describe('npm run bench:trending', () => {
     expect(planted).toHaveLength(4);
     for (const row of planted) {
       const cells = row.split('|').map((cell) => cell.trim());
-      const [by, windows, bursts, botRows] = [cells[3], cells[4], cells[5], cells[9]];
-      expect([windows, bursts]).toEqual(['48', '20']);
+      const [shape, by, windows, exact] = cells.slice(2, 6);
+      const [bursts, botRows] = [cells[6], cells[10]];
+      expect([windows, bursts]).toEqual(['24', '12']);
+      if (by === 'events') expect(exact).toBe(shape === 'as built' ? '24' : '0');
       // A bot is as unusual by events as a burst: the bench must have put some there to be seen.
       expect(Number(botRows) > 0).toBe(by === 'events');
     }
