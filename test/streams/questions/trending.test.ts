@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/streams/buckets.ts';
 import type { EventInput } from '../../../src/streams/ingest.ts';
 import type { AskedIndex } from '../../../src/streams/store-port.ts';
+import { foldRawPart } from '../../support/compacted.ts';
 import { eventOf, Pipeline, START_MS } from '../../support/pipeline.ts';
 import { stream, trailing } from '../../support/questions.ts';
 
@@ -280,6 +281,54 @@ describe('a list of what trends', () => {
     const answer = await pipeline.queries.trending(asked);
     expect(answer).toMatchObject({ items: [], segment: where, baseline: { used: 0 } });
     expect(answer.total).toBe(REGULARS * REGULAR_COUNT);
+  });
+});
+
+describe('an earlier window', () => {
+  test('of which only the day is left says nothing about one of its hours', async () => {
+    const pipeline = new Pipeline();
+    const retention = { minute: 3 * HOUR_MS, hour: 4 * DAY_MS };
+    await pipeline.registry.changeSettings(stream, { retention });
+    for (let day = 8; day > 0; day -= 1) await pipeline.send(hourOf(END_MS - day * DAY_MS));
+    await pipeline.send([
+      ...hourOf(END_MS),
+      eventOf({ item: 'fresh', count: 99, atMs: END_MS - 1 }),
+    ]);
+    await pipeline.compactAll();
+    const asked = { stream, window: wholeHour, k: 5 };
+    const { items, baseline } = await pipeline.queries.trending(asked);
+    expect(baseline).toMatchObject({ kind: 'days', used: 3, of: 7 });
+    expect(items.map(({ item }) => item)).toEqual(['fresh']);
+  });
+
+  test('of which something was damaged says nothing', async () => {
+    const pipeline = await withHistory(8, END_MS);
+    const hour = { level: 'hour', startMs: END_MS - HOUR_MS - 2 * DAY_MS } as const;
+    await foldRawPart(pipeline, hour, new Uint8Array([1, 2, 3]));
+    await pipeline.compactAll();
+    const { baseline, missing } = await pipeline.queries.trending({
+      stream,
+      window: wholeHour,
+      k: 5,
+    });
+    expect(baseline).toMatchObject({ kind: 'days', used: 6, of: 7 });
+    expect(missing).toHaveLength(1);
+  });
+
+  test('in the midst of which a dimension began to be kept says nothing', async () => {
+    const pipeline = new Pipeline({ startMs: END_MS });
+    await pipeline.send([{ item: 'a' }]);
+    await pipeline.registry.changeSettings(stream, { dimensions: [{ name: 'country' }] });
+    await pipeline.clock.advance(20 * MINUTE_MS);
+    const dims = { country: 'IN' };
+    await pipeline.send([{ item: 'a', dims }]);
+    await pipeline.clock.advance(40 * MINUTE_MS);
+    await pipeline.send([{ item: 'a', count: 500, dims, atMs: END_MS + 50 * MINUTE_MS }]);
+    await pipeline.foldAll();
+    const where = { dimension: 'country', value: 'IN' };
+    const half = trailing(HOUR_MS / 2, END_MS + HOUR_MS);
+    const answer = await pipeline.queries.trending({ stream, window: half, where, k: 5 });
+    expect(answer).toMatchObject({ items: [], total: 500, missing: [], baseline: { used: 0 } });
   });
 });
 
