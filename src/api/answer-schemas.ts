@@ -193,7 +193,7 @@ export const trendingAnswer = z
         rank,
         item: z.string(),
         ...rankedBounds,
-        expected: z.number().min(0).meta({ description: 'What is usual, at most.' }),
+        expected: z.number().min(0).meta({ description: 'What the days let expect now.' }),
         lift: z.number().min(0).nullable().meta({
           description: '`lower` divided by `expected`; null where nothing was expected.',
         }),
@@ -206,7 +206,7 @@ export const trendingAnswer = z
             lower: z.number().min(0),
             upper: z.number().min(0),
             scale: z.number().min(0).meta({
-              description: 'The rest of the stream now, divided by the rest then.',
+              description: 'How many times as busy the rest of the stream is now.',
             }),
           }),
         ),

@@ -150,7 +150,7 @@ export interface TopAnswer extends WindowFacts {
 export interface TrendingRow extends CountBounds, Movement {
   readonly rank: number;
   readonly item: string;
-  /** What is usual, at most. */
+  /** What the earlier windows let expect now. */
   readonly expected: number;
   /** `lower` divided by `expected`; null where nothing was expected. */
   readonly lift: number | null;
