@@ -164,7 +164,7 @@ export interface ItemDistinctAnswer extends WindowFacts, DistinctBounds {
   readonly blocked: boolean;
 }
 
-export interface DistinctPart extends DistinctBounds {
+interface DistinctPart extends DistinctBounds {
   readonly value: string;
   /** Sum of `count` over its events, exact. */
   readonly total: number;
@@ -251,7 +251,7 @@ export interface SeriesAnswer extends WindowFacts {
 }
 
 /** One earlier window that says what is usual, with an item's count in it. */
-export interface UsualCount extends CountBounds {
+interface UsualCount extends CountBounds {
   readonly fromMs: number;
   readonly toMs: number;
   /** The rest of the stream now, divided by the rest then: `count` is to be multiplied by it. */

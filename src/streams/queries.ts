@@ -1,6 +1,6 @@
 /**
- * The questions that streams answer. Each is planned first and then answered from one moment of every
- * partition; several questions about one stream are answered from the same moment.
+ * The questions that streams answer. Each is planned first and then answered from one moment of
+ * every partition; several questions about one stream are answered from the same moment.
  */
 import type { Clock } from '../lib/clock.ts';
 import { StoreUnavailableError } from '../lib/store-errors.ts';

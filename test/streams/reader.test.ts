@@ -2,14 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { BrokenStreamError, StoreUnavailableError } from '../../src/lib/store-errors.ts';
 import { type Bucket, bucketOf, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/streams/buckets.ts';
 import { LAGGING_MS, READ_ATTEMPTS_MAX } from '../../src/streams/limits.ts';
-import type { ReadResult } from '../../src/streams/reader.ts';
-import type { StoredSummary } from '../../src/streams/store-port.ts';
-import { coverSpan, type WindowRequest, spanOf } from '../../src/streams/window.ts';
-import { Pipeline, RETENTION, START_MS } from '../support/pipeline.ts';
+import type { PartitionIndex, StoredColumn } from '../../src/streams/store-port.ts';
+import { Pipeline, START_MS } from '../support/pipeline.ts';
+import { readDefault, totalOf } from '../support/reads.ts';
 
 const minute = bucketOf('minute', START_MS);
 const hour = bucketOf('hour', START_MS);
-const HOUR: WindowRequest = { kind: 'trailing', lengthMs: HOUR_MS, untilMs: null };
 
 describe('a read', () => {
   test('holds closed summaries and open parts, in the order of calendar and partitions', async () => {
@@ -20,14 +18,14 @@ describe('a read', () => {
     const nowMs = pipeline.clock.nowMs();
     await pipeline.sendEach([{ atMs: nowMs }, { atMs: nowMs }]);
     await pipeline.foldAll();
-    const { summaries } = await read(pipeline, {
+    const { summaries } = await readDefault(pipeline, {
       kind: 'trailing',
       lengthMs: 3 * HOUR_MS,
       untilMs: null,
     });
     const startsMs = summaries.map(({ bucket }) => bucket.startMs);
     expect(startsMs).toEqual(startsMs.toSorted((a, b) => a - b));
-    expect(summaries.reduce((sum, { summary }) => sum + summary.total, 0)).toBe(6);
+    expect(totalOf(summaries)).toBe(6);
     expect(summaries).toHaveLength(6);
   });
 
@@ -37,13 +35,12 @@ describe('a read', () => {
     const toMs = hour.startMs + 10 * MINUTE_MS;
     const times = [fromMs - 1, fromMs, toMs - 1, toMs];
     const expectInside = async (): Promise<void> => {
-      const { summaries } = await read(pipeline, {
+      const { summaries } = await readDefault(pipeline, {
         kind: 'trailing',
         lengthMs: toMs - fromMs,
         untilMs: toMs,
       });
-      const total = summaries.reduce((sum, { summary }) => sum + summary.total, 0);
-      expect(total).toBe(2);
+      expect(totalOf(summaries)).toBe(2);
     };
     await pipeline.sendEach(times.map((atMs) => ({ atMs })));
     await pipeline.foldAll();
@@ -55,7 +52,7 @@ describe('a read', () => {
   test('of a window of which nothing is kept asks for nothing but the state of the log', async () => {
     const pipeline = new Pipeline();
     const untilMs = START_MS - 40 * DAY_MS;
-    const { summaries, missing } = await read(pipeline, {
+    const { summaries, missing } = await readDefault(pipeline, {
       kind: 'trailing',
       lengthMs: HOUR_MS,
       untilMs,
@@ -82,7 +79,7 @@ describe('a read that is overtaken', () => {
         }
         return run();
       };
-      const { summaries, missing } = await read(pipeline);
+      const { summaries, missing } = await readDefault(pipeline);
       expect(isFirst).toBe(false);
       expect(summaries.map(({ summary }) => summary.total)).toEqual([2]);
       expect(missing).toEqual([]);
@@ -97,11 +94,11 @@ describe('a read that is overtaken', () => {
     pipeline.watched.around = async ({ method }, run) => {
       if (method === 'readParts' && isFirst) {
         isFirst = false;
-        await pipeline.memory.deleteStream(0, 'default', 'next');
+        await pipeline.memory.deleteShare(0, 'default', 'next');
       }
       return run();
     };
-    expect((await read(pipeline)).summaries).toEqual([]);
+    expect((await readDefault(pipeline)).summaries).toEqual([]);
   });
 
   test('takes no summary for another one that has come in its place', async () => {
@@ -115,7 +112,7 @@ describe('a read that is overtaken', () => {
       return (result as object[]).map((stored) => ({ ...stored, tag: 'of another' }));
     };
     // The only partition changes at each attempt.
-    await expect(read(pipeline)).rejects.toThrow(StoreUnavailableError);
+    await expect(readDefault(pipeline)).rejects.toThrow(StoreUnavailableError);
     expect(pipeline.watched.callsOf('readIndex')).toHaveLength(READ_ATTEMPTS_MAX);
   });
 
@@ -133,7 +130,7 @@ describe('a read that is overtaken', () => {
         left -= 1;
         return [null];
       };
-      const result = await read(pipeline);
+      const result = await readDefault(pipeline);
       expect(result.missing).toEqual(missing);
       expect(result.summaries).toHaveLength(2 - missing.length);
     }
@@ -147,15 +144,15 @@ describe('decoded summaries', () => {
     await pipeline.compactAll();
     await pipeline.send([{}]);
     await pipeline.foldAll();
-    await read(pipeline);
+    await readDefault(pipeline);
     pipeline.watched.calls = [];
-    const { summaries } = await read(pipeline);
+    const { summaries } = await readDefault(pipeline);
     expect(summaries).toHaveLength(2);
     expect(pipeline.watched.calls.map(({ method }) => method)).toEqual(['readIndex']);
     await pipeline.send([{ atMs: START_MS }]);
     await pipeline.compactAll();
     pipeline.watched.calls = [];
-    await read(pipeline);
+    await readDefault(pipeline);
     const [readSummaries] = pipeline.watched.callsOf('readSummaries');
     expect(readSummaries?.args[2]).toHaveLength(2);
     expect(pipeline.watched.callsOf('readParts')).toEqual([]);
@@ -173,8 +170,8 @@ describe('decoded summaries', () => {
       await pipeline.compactAll();
       const found: number[] = [];
       for (let round = 0; round < 3; round += 1) {
-        const { summaries } = await read(pipeline);
-        found.push(summaries.reduce((sum, { summary }) => sum + summary.total, 0));
+        const { summaries } = await readDefault(pipeline);
+        found.push(totalOf(summaries));
         expect(pipeline.reader.cachedBytes).toBeLessThanOrEqual(cacheBytes);
       }
       return found;
@@ -189,7 +186,7 @@ describe('decoded summaries', () => {
     const pipeline = new Pipeline({ cacheBytes: 100 });
     await pipeline.send([{}]);
     await pipeline.compactAll();
-    expect((await read(pipeline)).summaries).toHaveLength(1);
+    expect((await readDefault(pipeline)).summaries).toHaveLength(1);
     expect(pipeline.reader.cachedBytes).toBe(0);
   });
 });
@@ -206,7 +203,7 @@ describe('what cannot be read', () => {
         if (args[0] === 1) throw error;
         return run();
       };
-      const result = await read(pipeline);
+      const result = await readDefault(pipeline);
       expect(result.missing).toEqual(['partition 1']);
       expect(result.summaries).toHaveLength(2);
     }
@@ -217,7 +214,7 @@ describe('what cannot be read', () => {
     pipeline.watched.around = async () => {
       throw new StoreUnavailableError('gone');
     };
-    await expect(read(pipeline)).rejects.toThrow(StoreUnavailableError);
+    await expect(readDefault(pipeline)).rejects.toThrow(StoreUnavailableError);
   });
 
   test('an error that is a bug is not taken for a partition that is gone', async () => {
@@ -226,7 +223,7 @@ describe('what cannot be read', () => {
       if (args[0] === 1) throw new TypeError('a bug');
       return run();
     };
-    await expect(read(pipeline)).rejects.toThrow(TypeError);
+    await expect(readDefault(pipeline)).rejects.toThrow(TypeError);
   });
 
   test('a damaged summary is named by its bucket, and the other bucket is answered', async () => {
@@ -237,12 +234,12 @@ describe('what cannot be read', () => {
       if (method !== 'readSummaries') return run();
       const buckets = args[2] as Bucket[];
       const at = buckets.findIndex(({ startMs }) => startMs === minute.startMs);
-      const stored = (await run()) as StoredSummary[];
+      const stored = (await run()) as StoredColumn[];
       return stored.map((one, index) =>
         index === at ? { tag: one.tag, blob: Buffer.from('damaged') } : one,
       );
     };
-    const { summaries, missing } = await read(pipeline);
+    const { summaries, missing } = await readDefault(pipeline);
     expect(missing).toEqual([`partition 0 ${minuteName}`]);
     expect(summaries).toHaveLength(1);
   });
@@ -259,7 +256,7 @@ describe('what cannot be read', () => {
       const blobs = (await run()) as Uint8Array[];
       return blobs.map((blob, index) => (tags[index] === damaged ? Buffer.from('damaged') : blob));
     };
-    const { summaries, missing } = await read(pipeline);
+    const { summaries, missing } = await readDefault(pipeline);
     expect(missing).toEqual([`partition 0 ${minuteName}`]);
     expect(summaries).toHaveLength(1);
   });
@@ -271,11 +268,14 @@ describe('what cannot be read', () => {
     pipeline.watched.around = async ({ method }, run) => {
       const result = await run();
       if (method !== 'readIndex') return result;
-      const index = result as { summaryTags: unknown[] };
-      const summaryTags = index.summaryTags.map((tag, at) => (at === 0 ? 'broken' : tag));
-      return { ...index, summaryTags };
+      const index = result as PartitionIndex;
+      const shares = index.shares.map((share) => {
+        const [, ...tags] = share!.summaryTags;
+        return { ...share, summaryTags: ['broken', ...tags] };
+      });
+      return { ...index, shares };
     };
-    const { summaries, missing } = await read(pipeline);
+    const { summaries, missing } = await readDefault(pipeline);
     expect(missing).toEqual(['partition 0 minute:2026-11-30T11:35Z']);
     expect(summaries).toHaveLength(1);
   });
@@ -290,7 +290,7 @@ describe('what cannot be read', () => {
       if (method !== 'readParts') return run();
       return (args[2] as string[]).map(() => Buffer.from('damaged'));
     };
-    expect((await read(pipeline)).missing).toEqual([`partition 0 ${minuteName}`]);
+    expect((await readDefault(pipeline)).missing).toEqual([`partition 0 ${minuteName}`]);
   });
 });
 
@@ -300,7 +300,10 @@ describe('the time of a read', () => {
     await pipeline.send([{}]);
     await pipeline.foldAll();
     await pipeline.clock.advance(HOUR_MS);
-    expect(await read(pipeline)).toMatchObject({ asOfMs: START_MS + HOUR_MS, lagging: false });
+    expect(await readDefault(pipeline)).toMatchObject({
+      asOfMs: START_MS + HOUR_MS,
+      lagging: false,
+    });
   });
 
   test('is that of the oldest entry that waits in any partition', async () => {
@@ -309,33 +312,27 @@ describe('the time of a read', () => {
     await pipeline.clock.advance(1_000);
     await pipeline.send([{}]);
     await pipeline.clock.advance(1_000);
-    expect(await read(pipeline)).toMatchObject({ asOfMs: START_MS, lagging: false });
+    expect(await readDefault(pipeline)).toMatchObject({ asOfMs: START_MS, lagging: false });
     // The first batch went to partition 1.
     await pipeline.folder.foldPartition(1);
-    expect((await read(pipeline)).asOfMs).toBe(START_MS + 1_000);
+    expect((await readDefault(pipeline)).asOfMs).toBe(START_MS + 1_000);
   });
 
   test('lags from the first millisecond above the limit on', async () => {
     const pipeline = new Pipeline();
     await pipeline.send([{}]);
     await pipeline.clock.advance(LAGGING_MS);
-    expect((await read(pipeline)).lagging).toBe(false);
+    expect((await readDefault(pipeline)).lagging).toBe(false);
     await pipeline.clock.advance(1);
-    expect(await read(pipeline)).toMatchObject({ asOfMs: START_MS, lagging: true });
+    expect(await readDefault(pipeline)).toMatchObject({ asOfMs: START_MS, lagging: true });
     await pipeline.foldAll();
-    expect((await read(pipeline)).lagging).toBe(false);
+    expect((await readDefault(pipeline)).lagging).toBe(false);
   });
 
   test("is never later than now, whatever the store's clock says", async () => {
     const pipeline = new Pipeline();
     await pipeline.send([{}]);
     pipeline.clock.jumpTo(START_MS - HOUR_MS);
-    expect((await read(pipeline)).asOfMs).toBe(START_MS - HOUR_MS);
+    expect((await readDefault(pipeline)).asOfMs).toBe(START_MS - HOUR_MS);
   });
 });
-
-function read(pipeline: Pipeline, window: WindowRequest = HOUR): Promise<ReadResult> {
-  const nowMs = pipeline.clock.nowMs();
-  const covered = coverSpan(spanOf(window, nowMs), nowMs, RETENTION);
-  return pipeline.reader.read('default', covered, nowMs);
-}

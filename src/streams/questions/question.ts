@@ -14,7 +14,7 @@ import type { Segment } from '../shares.ts';
 import type { WindowError, WindowRequest } from '../window.ts';
 
 /** Part of every question. */
-export interface WindowQuestion {
+interface WindowQuestion {
   readonly window: WindowRequest;
   /** Only events of this segment. Default: the whole stream. */
   readonly where?: Segment | null | undefined;
