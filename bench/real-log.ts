@@ -1,10 +1,10 @@
 /**
- * `npm run bench:real-log -- access.log[.gz]`: shifts the days of a combined log so that its last one
- * is yesterday, imports it with `tally import` into a server of its own on a Redis of its own, and
- * compares the answers with those of awk over the same file: the top 20, the different addresses and
- * the series of every whole hour, every UTC day and every local day. Once right after the import and
- * once when all of it is compacted. Ends with an error where something differs. Meant for logs in
- * UTC of at most six days.
+ * `npm run bench:real-log -- access.log[.gz]`: shifts the days of a combined log so that its last
+ * one is yesterday, imports it with `tally import` into a server of its own on a Redis of its own,
+ * and compares the answers with those of awk over the same file: the top 20, the different
+ * addresses and the series of every whole hour, every UTC day and every local day. Once right after
+ * the import and once when all of it is compacted. Ends with an error where something differs.
+ * Meant for logs in UTC of at most six days.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
