@@ -7,6 +7,7 @@
  */
 import { Prng } from '../../src/lib/prng.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/streams/buckets.ts';
+import { normal, poisson } from '../../test/support/deviates.ts';
 
 const HOURS_PER_DAY = 24;
 /** So many days say what is usual; nothing is planted into the first ones. */
@@ -161,23 +162,4 @@ function usualOf({ rate, weekend, dayFactors }: Item, hour: number): number {
 
 function between(min: number, max: number, prng: Prng): number {
   return min + (max - min) * prng.nextFloat();
-}
-
-/** Box and Muller's way to a normal deviate. */
-function normal(prng: Prng): number {
-  const radius = Math.sqrt(-2 * Math.log(1 - prng.nextFloat()));
-  return radius * Math.cos(2 * Math.PI * prng.nextFloat());
-}
-
-/** Small means by multiplying uniform deviates (Knuth), large ones by a rounded normal. */
-function poisson(mean: number, prng: Prng): number {
-  if (mean > 60) return Math.max(0, Math.round(mean + Math.sqrt(mean) * normal(prng)));
-  const least = Math.exp(-mean);
-  let product = prng.nextFloat();
-  let count = 0;
-  while (product > least) {
-    product *= prng.nextFloat();
-    count += 1;
-  }
-  return count;
 }

@@ -24,8 +24,8 @@
  * or more with that lower bound as N_on, and is above every u_i * s_i. So what a sketch may have
  * added to a count never makes an item trend: it is left out of N_on and part of each u_i.
  */
-import { nthLargest } from '../lib/nth-largest.ts';
 import { compareUtf8 } from '../lib/utf8.ts';
+import { WeightedMedian } from '../lib/weighted-median.ts';
 import type { Bounds } from '../sketches/candidate.ts';
 import type { CountBounds } from './answers.ts';
 import { TRENDING_SCORE_MIN } from './limits.ts';
@@ -33,9 +33,9 @@ import { RestOfStream } from './rest-of-stream.ts';
 
 /** Of smaller means a scatter beyond chance cannot be seen. */
 const SCATTER_MEAN_MIN = 5;
-/** What is taken for it where few items say anything: days differ by 20 %. So many items weigh it. */
+/** What is taken for it where items say little: days differ by 20 %. */
 const SCATTER_PRIOR = 0.04;
-const SCATTER_PRIOR_ITEMS = 5;
+const SCATTER_PRIOR_WEIGHT = 150;
 /** Bounds of a share lie so many standard deviations from it. */
 const SHARE_ERRORS = 3;
 
@@ -135,16 +135,20 @@ function fitOf(usual: readonly CountBounds[], scales: readonly number[]): Fit {
   return { expected, mean, dispersion: chiSquared / (usual.length - 1) };
 }
 
-/** The median over the items of psi, by which a variance is (1 + psi * mean) times the mean. */
+/**
+ * The median over the items of psi, by which a variance is (1 + psi * mean) times the mean; each
+ * weighs as well as it can be seen there.
+ */
 function commonScatter(fits: readonly Fit[], windows: number): number {
-  const found = fits.flatMap(({ mean, dispersion }) =>
-    dispersion === null || mean < SCATTER_MEAN_MIN
-      ? []
-      : [(dispersion / medianOfChiSquared(windows - 1) - 1) / mean],
-  );
-  const prior = Array.from({ length: SCATTER_PRIOR_ITEMS }, () => SCATTER_PRIOR);
-  const values = Float64Array.from([...found, ...prior]);
-  return Math.max(0, nthLargest(values, Math.ceil(values.length / 2)));
+  const weightOf = (mean: number): number =>
+    (Math.sqrt(windows - 1) * mean) / (1 + SCATTER_PRIOR * mean);
+  const found = fits.map(({ mean, dispersion }) => {
+    if (dispersion === null || mean < SCATTER_MEAN_MIN) return { value: 0, weight: 0 };
+    const value = (dispersion / medianOfChiSquared(windows - 1) - 1) / mean;
+    return { value, weight: weightOf(mean) };
+  });
+  const prior = { value: SCATTER_PRIOR, weight: SCATTER_PRIOR_WEIGHT };
+  return Math.max(0, new WeightedMedian([...found, prior]).median());
 }
 
 /** By its degrees of freedom: Wilson, Hilferty, 1931, "The distribution of chi-square". */
