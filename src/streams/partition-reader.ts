@@ -9,7 +9,7 @@ import type { Tag } from '../lib/random-tag.ts';
 import { StoreUnavailableError } from '../lib/store-errors.ts';
 import { SketchDecodeError } from '../sketches/sketch-decode-error.ts';
 import type { Summary, SummaryContext } from '../sketches/summary.ts';
-import { decodeSummary } from '../sketches/summary-codec.ts';
+import { decodeSummary, decodeViewers } from '../sketches/summary-codec.ts';
 import { type Bucket, bucketEndMs, bucketKey, bucketName } from './buckets.ts';
 import { READ_ATTEMPTS_MAX, READ_SLICE } from './limits.ts';
 import type { AskedIndex, Column, ShareIndex, StoredColumn, StreamStore } from './store-port.ts';
@@ -60,11 +60,11 @@ interface Named {
   readonly foldedAtMs: number | null;
 }
 
-/** The bytes of what was named; null where they have gone. */
-interface Fetched {
-  readonly counts: StoredColumn | null;
-  readonly viewers: StoredColumn | null;
-}
+const NO_BYTES = new Uint8Array();
+
+interface Found extends Named, StoredSummary {}
+
+type Fetch = (slice: readonly Named[]) => Promise<readonly (StoredColumn | null)[]>;
 
 /** What goes on for one share: where to put what is found, and whether it was all there. */
 interface Reading {
@@ -73,7 +73,7 @@ interface Reading {
   readonly found: StoredSummary[];
   readonly missing: Set<string>;
   readonly times: ReadTimes;
-  /** What is not whole now will not be whole at another look. */
+  /** Viewers that are not there now are damaged: nobody has come in between so often. */
   readonly isLastAttempt: boolean;
   isOvertaken: boolean;
 }
@@ -109,7 +109,7 @@ export class PartitionReader {
       const startMs = clock.elapsedMs();
       const { shares: indexes, oldestWaitingMs } = await store.readIndex(partition, wanted);
       times.indexMs += clock.elapsedMs() - startMs;
-      if (indexes.every((index) => index === null)) return null;
+      if (indexes.length > 0 && indexes.every((index) => index === null)) return null;
       const missing = new Set<string>();
       const isLastAttempt = attempt + 1 === READ_ATTEMPTS_MAX;
       const shared = { partition, missing, times, isLastAttempt };
@@ -142,53 +142,64 @@ export class PartitionReader {
     const open = index.parts.filter(({ bucket }) => {
       return wanted.spans.some((buckets) => liesIn(bucket, buckets));
     });
-    await Promise.all([
-      this.#readClosed(reading, this.#takeCached(closed, reading)),
-      this.#readOpen(reading, this.#takeCached(open, reading)),
+    const read = await Promise.all([
+      this.#readClosed(reading, closed),
+      this.#readOpen(reading, open),
     ]);
+    found.push(...read.flat());
     for (const { bucket, summary } of found) {
       if (summary.incomplete) missing.add(bucketNameIn(partition, bucket));
     }
   }
 
-  /** Moves what is cached to `found` and returns the rest. */
-  #takeCached(named: readonly Named[], { wanted, found }: Reading): Named[] {
-    return named.filter(({ bucket, tag, foldedAtMs }) => {
-      const summary = this.#cache.get(tag);
-      if (summary === undefined || (wanted.viewers && !summary.viewersLoaded)) return true;
-      found.push({ bucket, summary, source: foldedAtMs === null ? 'cache' : 'part', foldedAtMs });
-      return false;
-    });
-  }
-
-  #readClosed(reading: Reading, named: readonly Named[]): Promise<void> {
+  /** Viewers are read only of those that are wanted with them and are there without. */
+  async #readClosed(reading: Reading, named: readonly Named[]): Promise<Found[]> {
     const { store, closedContext } = this.#options;
-    const { partition, wanted } = reading;
-    const readColumn = (slice: readonly Named[], column: Column) => {
-      const buckets = slice.map(({ bucket }) => bucket);
-      return store.readSummaries(partition, wanted.share, buckets, column);
+    const { partition, wanted, isLastAttempt } = reading;
+    const column = (which: Column): Fetch => {
+      return (slice) => store.readSummaries(partition, wanted.share, bucketsOf(slice), which);
     };
-    const fetch = async (slice: readonly Named[]): Promise<Fetched[]> => {
-      const [counts, viewers] = await Promise.all([
-        readColumn(slice, 'counts'),
-        wanted.viewers ? readColumn(slice, 'viewers') : null,
-      ]);
-      return counts.map((each, at) => ({ counts: each, viewers: viewers?.[at] ?? null }));
+    const cached = this.#cached(named, 'cache');
+    const read = await this.#inSlices(reading, without(named, cached), column('counts'), (blob) =>
+      decodeSummary(blob, closedContext),
+    );
+    const all = [...cached, ...read];
+    if (!wanted.viewers) return all;
+    const whole = all.filter(({ summary }) => summary.viewersLoaded);
+    const rest = without(all, whole);
+    const summaries = new Map(rest.map(({ tag, summary }) => [tag, summary]));
+    const fetch: Fetch = async (slice) => {
+      const stored = await column('viewers')(slice);
+      if (!isLastAttempt) return stored;
+      return stored.map((each, at) => each ?? { tag: slice[at]!.tag, blob: NO_BYTES });
     };
-    return this.#inSlices(reading, named, fetch, closedContext);
+    const completed = await this.#inSlices(reading, rest, fetch, (blob, tag) =>
+      decodeViewers(summaries.get(tag)!, blob),
+    );
+    return [...whole, ...completed];
   }
 
-  #readOpen(reading: Reading, named: readonly Named[]): Promise<void> {
+  /** Parts are in one piece: viewers and all. */
+  async #readOpen(reading: Reading, named: readonly Named[]): Promise<Found[]> {
     const { store, partContext } = this.#options;
     const { partition, wanted } = reading;
-    const fetch = async (slice: readonly Named[]): Promise<Fetched[]> => {
+    const fetch: Fetch = async (slice) => {
       const tags = slice.map(({ tag }) => tag);
       const blobs = await store.readParts(partition, wanted.share, tags);
-      return blobs.map((blob, at) => {
-        return { counts: blob === null ? null : { tag: tags[at]!, blob }, viewers: null };
-      });
+      return blobs.map((blob, at) => (blob === null ? null : { tag: tags[at]!, blob }));
     };
-    return this.#inSlices(reading, named, fetch, partContext);
+    const cached = this.#cached(named, 'part');
+    const read = await this.#inSlices(reading, without(named, cached), fetch, (blob) =>
+      decodeSummary(blob, partContext),
+    );
+    return [...cached, ...read];
+  }
+
+  #cached(named: readonly Named[], source: Found['source']): Found[] {
+    return named.flatMap((each) => {
+      const summary = this.#cache.get(each.tag);
+      return summary === undefined ? [] : [{ ...each, summary, source }];
+    });
   }
 
   /**
@@ -198,13 +209,14 @@ export class PartitionReader {
   async #inSlices(
     reading: Reading,
     named: readonly Named[],
-    fetch: (slice: readonly Named[]) => Promise<Fetched[]>,
-    context: SummaryContext,
-  ): Promise<void> {
+    fetch: Fetch,
+    decode: (blob: Uint8Array, tag: Tag) => Summary,
+  ): Promise<Found[]> {
     const { clock } = this.#options;
     const { times } = reading;
-    const fetchFrom = (start: number): Promise<Fetched[]> =>
-      start < named.length ? fetch(named.slice(start, start + READ_SLICE)) : Promise.resolve([]);
+    const found: Found[] = [];
+    const fetchFrom = async (start: number): ReturnType<Fetch> =>
+      start < named.length ? await fetch(named.slice(start, start + READ_SLICE)) : [];
     let coming = fetchFrom(0);
     for (let start = 0; start < named.length; start += READ_SLICE) {
       const askedMs = clock.elapsedMs();
@@ -212,40 +224,46 @@ export class PartitionReader {
       const cameMs = clock.elapsedMs();
       coming = fetchFrom(start + READ_SLICE);
       for (const [at, each] of named.slice(start, start + READ_SLICE).entries()) {
-        this.#take(reading, each, fetched[at] ?? { counts: null, viewers: null }, context);
+        const summary = this.#use(reading, each, fetched[at] ?? null, decode);
+        const source = each.foldedAtMs === null ? 'store' : 'part';
+        if (summary !== null) found.push({ ...each, summary, source });
       }
       times.fetchMs += cameMs - askedMs;
       times.decodeMs += clock.elapsedMs() - cameMs;
     }
+    return found;
   }
 
-  #take(
+  /** Null when it was overtaken, or is damaged. */
+  #use(
     reading: Reading,
-    { bucket, tag, foldedAtMs }: Named,
-    { counts, viewers }: Fetched,
-    context: SummaryContext,
-  ): void {
-    if (counts?.tag !== tag || (viewers !== null && viewers.tag !== tag)) {
+    { bucket, tag }: Named,
+    stored: StoredColumn | null,
+    decode: (blob: Uint8Array, tag: Tag) => Summary,
+  ): Summary | null {
+    if (stored?.tag !== tag) {
       reading.isOvertaken = true;
-      return;
+      return null;
     }
-    let summary: Summary;
     try {
-      summary = decodeSummary(counts.blob, context, viewers?.blob);
+      const summary = decode(stored.blob, tag);
+      this.#cache.set(tag, summary);
+      return summary;
     } catch (error) {
       if (!(error instanceof SketchDecodeError)) throw error;
       reading.missing.add(bucketNameIn(reading.partition, bucket));
-      return;
+      return null;
     }
-    if (reading.wanted.viewers && !summary.viewersLoaded) {
-      if (reading.isLastAttempt) reading.missing.add(bucketNameIn(reading.partition, bucket));
-      else reading.isOvertaken = true;
-      return;
-    }
-    this.#cache.set(tag, summary);
-    const source = foldedAtMs === null ? 'store' : 'part';
-    reading.found.push({ bucket, summary, source, foldedAtMs });
   }
+}
+
+function bucketsOf(named: readonly Named[]): Bucket[] {
+  return named.map(({ bucket }) => bucket);
+}
+
+function without<T extends Named>(named: readonly T[], others: readonly Named[]): T[] {
+  const tags = new Set(others.map(({ tag }) => tag));
+  return named.filter(({ tag }) => !tags.has(tag));
 }
 
 /** Picks the summaries of some buckets, and the parts whose time they cover. */
