@@ -100,6 +100,6 @@ export const BASELINE_DAYS_MIN = 2;
 /** An item with fewer events now does not trend, unless the question says else. */
 export const MIN_SUPPORT_DEFAULT = 10;
 /** By actors: so many items with most actors are compared with what is usual. */
-export const TRENDING_ACTOR_ITEMS_MAX = 1_000;
+export const TRENDING_ACTOR_ITEMS_MAX = 500;
 /** So many items of each window, those with most, say how busy the stream is. */
-export const TRENDING_LARGEST = 200;
+export const TRENDING_LARGEST = 50;
