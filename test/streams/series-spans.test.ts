@@ -210,6 +210,8 @@ describe('a step is refused', () => {
     ['2026-11-29T11:35Z', '1m', 'UTC', 'refused'],
     ['2026-11-29T11:35Z', '1h', 'UTC', 'taken'],
     ['2026-11-29T12:00Z', '90m', 'UTC', 'refused'],
+    // It would begin at 11:40, which is kept, and the point before would end with 11:00 to 11:40.
+    ['2026-11-29T15:20Z', '220m', 'UTC', 'refused'],
     ['2026-11-28T12:00Z', '60m', 'UTC', 'taken'],
     ['2026-11-28T12:00Z', '1h', 'Europe/Paris', 'taken'],
     ['2026-11-28T12:15Z', '1h', 'Asia/Kathmandu', 'refused'],
