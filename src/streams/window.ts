@@ -110,19 +110,25 @@ export function spanOf(request: WindowRequest, nowMs: number): Span {
 /**
  * The fewest buckets that cover a span: whole days where a day lies inside of it, hours and then
  * minutes at the edges. An edge whose finer buckets are not kept any more is widened to the coarser
- * one; what no level keeps any more is cut off. The answer's span says both.
+ * one; what no level keeps any more is cut off. The answer's span says both. No bucket is coarser
+ * than `coarsest`, which must be kept of all of the span.
  */
-export function coverSpan(span: Span, nowMs: number, retention: Retention): CoveredSpan {
+export function coverSpan(
+  span: Span,
+  nowMs: number,
+  retention: Retention,
+  coarsest: Level = COARSEST_LEVEL,
+): CoveredSpan {
   const endMs = ceilTo(span.toMs, MINUTE_MS);
   // Nothing before it is kept; a span may begin centuries ago.
   const oldestMs = floorTo(nowMs - retention[COARSEST_LEVEL], LEVEL_MS[COARSEST_LEVEL]);
   const fromMs = Math.max(span.fromMs, oldestMs);
   const isThere = (bucket: Bucket): boolean => isKept(bucket, nowMs, retention);
-  let buckets = coverFrom(COARSEST_LEVEL, fromMs, endMs, isThere).filter(isThere);
+  let buckets = coverFrom(coarsest, fromMs, endMs, isThere).filter(isThere);
   if (isWidened(buckets, fromMs, endMs)) {
     // What is widened may fill a coarser bucket.
     const wideEndMs = bucketEndMs(buckets.at(-1)!);
-    buckets = coverFrom(COARSEST_LEVEL, buckets[0]!.startMs, wideEndMs, isThere);
+    buckets = coverFrom(coarsest, buckets[0]!.startMs, wideEndMs, isThere);
   }
   const [first] = buckets;
   const last = buckets.at(-1);

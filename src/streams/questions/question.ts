@@ -36,9 +36,8 @@ export interface TopQuestion extends StreamQuestion {
   readonly by?: RankedBy | undefined;
   /**
    * Ranks by a score in which an event counts 2^(-age / halfLifeMs), by events only. The age is
-   * that of the middle of its bucket at the window's end, at least 0; so in a bucket of width w
-   * (a minute, an hour, a day: as fine as the window was read) a score is off by at most a factor
-   * of 2^(w / (2 halfLifeMs)). Default: null, no weighting.
+   * that of the middle of its bucket at the window's end, at least 0; see decay.ts for its error.
+   * Default: null, no weighting.
    */
   readonly halfLifeMs?: number | null | undefined;
   /** Compares with the window of the same length right before. Default: false. */

@@ -2,7 +2,7 @@ import type { SummaryView } from '../../sketches/summary-view.ts';
 import type { TopAnswer, TopRow } from '../answers.ts';
 import { PREVIOUS_RANKS_MAX } from '../limits.ts';
 import type { BucketSummary } from '../reader.ts';
-import { decayWeights } from './decay.ts';
+import { coverDecaying, decayWeights } from './decay.ts';
 import { comparedWindow, movementSince } from './movement.ts';
 import {
   type Asking,
@@ -36,13 +36,25 @@ export function planTop(question: TopQuestion, asking: Asking): Plan<TopAnswer> 
     const message = 'decay: events can be weighted, different actors cannot';
     throw new QuestionError('invalid_parameter', 'decay', message);
   }
-  const window = planWindow(question, asking);
-  const before = movement ? planBefore(window, asking) : null;
+  const planned = planWindow(question, asking);
+  const window = narrowed(planned, halfLifeMs, asking);
+  const before = movement ? narrowed(planBefore(planned, asking), halfLifeMs, asking) : null;
   const windows = before === null ? [window] : [window, before];
   return {
     reads: windows.map((each) => readOf(each, by === 'actors')),
     answer: (read) => answerTop({ question, asking, window, before }, read),
   };
+}
+
+/** With decay, read by buckets that are narrow where events count. */
+function narrowed(
+  window: PlannedWindow,
+  halfLifeMs: number | null,
+  { nowMs, profile }: Asking,
+): PlannedWindow {
+  if (halfLifeMs === null) return window;
+  const { retention } = profile.settings;
+  return { ...window, covered: coverDecaying(window.span, nowMs, retention, halfLifeMs) };
 }
 
 function answerTop(planned: PlannedTop, read: PlanRead): TopAnswer {

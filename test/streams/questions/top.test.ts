@@ -132,6 +132,21 @@ describe('decay', () => {
     expect({ maxUnlisted, exact, total }).toEqual({ maxUnlisted: 0, exact: true, total: 15 });
   });
 
+  test('tells the begin of an hour from its end, though the hour could be read as one', async () => {
+    const pipeline = new Pipeline();
+    const untilMs = Date.UTC(2026, 10, 30, 12);
+    await pipeline.send([
+      { item: 'early', count: 5, atMs: untilMs - 58 * MINUTE_MS },
+      { item: 'late', atMs: untilMs - 2 * MINUTE_MS },
+    ]);
+    await pipeline.compactAll();
+    const asked = { stream, window: trailing(HOUR_MS, untilMs), k: 2 };
+    const plain = await pipeline.queries.top(asked);
+    expect(plain.items.map(({ item }) => item)).toEqual(['early', 'late']);
+    const decayed = await pipeline.queries.top({ ...asked, halfLifeMs: 10 * MINUTE_MS });
+    expect(decayed.items.map(({ item }) => item)).toEqual(['late', 'early']);
+  });
+
   test('takes the current minute, whose middle lies ahead, for as old as nothing', async () => {
     const startMs = Math.floor(START_MS / MINUTE_MS) * MINUTE_MS + 1_000;
     const pipeline = new Pipeline({ startMs });
