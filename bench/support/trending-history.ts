@@ -1,9 +1,9 @@
 /**
  * A synthetic history of a stream, hour by hour, with the truth beside it. Items of very different
- * frequency share a rhythm of the day with quiet hours and one of the week, each in its own measure;
- * all hours, and the days of each item, are busier or quieter by chance. Into it are planted bursts
- * (an hour in which an item has many times its usual events, of many actors) and bots (one actor
- * with very many events). All of it follows from the seed.
+ * frequency share a rhythm of the day with quiet hours and one of the week, each in its own
+ * measure; all hours, and the days of each item, are busier or quieter by chance. Into it are
+ * planted bursts (an hour in which an item has many times its usual events, of many actors) and
+ * bots (one actor with very many events). All of it follows from the seed.
  */
 import { Prng } from '../../src/lib/prng.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/streams/buckets.ts';
@@ -14,8 +14,8 @@ const HOURS_PER_DAY = 24;
 export const BASELINE_DAYS = 7;
 /**
  * A burst is planted only where it can be told from chance at all: of an item with so many usual
- * events in that hour, and not at an hour of the day at which one of the days that say what is usual
- * has something planted for the same item: what happened this week already is not unusual.
+ * events in that hour, and not at an hour of the day at which one of the days that say what is
+ * usual has something planted for the same item: what happened this week already is not unusual.
  */
 export const USUAL_MIN = 30;
 const FACTOR_MIN = 3;

@@ -124,8 +124,8 @@ export function decodeSummary(
 }
 
 /**
- * The same summary with its viewers, from the column that stands apart; both share what they have in
- * common. Throws SketchDecodeError.
+ * The same summary with its viewers, from the column that stands apart; both share what they have
+ * in common. Throws SketchDecodeError.
  */
 export function decodeViewers(summary: Summary, viewers: Uint8Array): Summary {
   const { context } = summary;

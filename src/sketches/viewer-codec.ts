@@ -10,8 +10,8 @@
  *                  length of each, a varint `missed` of each, a varint number of hashes of each (0:
  *                  registers); then of each its hashes or registers (viewer-set.ts)
  *
- *   apart: 2 bytes magic "TV", 1 byte format version (1), 1 byte id of the section, 4 bytes seed id,
- *   4 bytes CRC-32 of all bytes but these four, payload to the end
+ *   apart: 2 bytes magic "TV", 1 byte format version (1), 1 byte id of the section, 4 bytes seed
+ *   id, 4 bytes CRC-32 of all bytes but these four, payload to the end
  */
 import { crc32 } from 'node:zlib';
 import { ByteReader, ByteWriter } from '../lib/bytes.ts';

@@ -12,8 +12,8 @@
  *           events. No item outside of the rows has more actors than `maxUnlisted`: always, as far
  *           as no registers are in it; else as the upper bounds of items hold.
  * Memory    A number for each item that may be among those with most, and one union at a time.
- * Cost      viewersOf: one look into each summary. topByViewers: a pass over the listed numbers, and
- *           viewersOf for each item whose sum reaches the least of the rows.
+ * Cost      viewersOf: one look into each summary. topByViewers: a pass over the listed numbers,
+ *           and viewersOf for each item whose sum reaches the least of the rows.
  * Merge     A view of two lists of summaries is the view of both lists together.
  * Not       It keeps no copy: summaries must not change while they are viewed.
  */

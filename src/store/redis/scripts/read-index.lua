@@ -14,36 +14,35 @@
 ]]
 local LOG = KEYS[1]
 local HEAD_LENGTH = 32
+local FIRST_SHARE_KEY, OWN_KEYS = 2, 3
 
 local function holds_hash(key)
   local kind = redis.call('TYPE', key).ok
   return kind == 'hash' or kind == 'none'
 end
 
-local next_key = 2
-local function take()
-  next_key = next_key + 1
-  return KEYS[next_key - 1]
-end
-
-local function read_share(summary_count)
-  local record_key, open_key, parts_key = take(), take(), take()
+-- The share whose keys begin at this one.
+local function read_share(first, summary_count)
   local heads = {}
   for i = 1, summary_count do
-    local head = redis.pcall('GETRANGE', take(), 0, HEAD_LENGTH - 1)
+    local head = redis.pcall('GETRANGE', KEYS[first + OWN_KEYS - 1 + i], 0, HEAD_LENGTH - 1)
     -- One key that holds something else must not make the others unreadable.
     heads[i] = type(head) == 'string' and head or 'broken'
   end
-  if not (holds_hash(record_key) and holds_hash(open_key) and holds_hash(parts_key)) then
-    return false
+  for i = first, first + OWN_KEYS - 1 do
+    if not holds_hash(KEYS[i]) then
+      return false
+    end
   end
-  local record = redis.call('HMGET', record_key, 'generation', 'deletedThrough')
-  return { record[1] or '0', record[2] or '', redis.call('HGETALL', open_key), heads }
+  local record = redis.call('HMGET', KEYS[first], 'generation', 'deletedThrough')
+  return { record[1] or '0', record[2] or '', redis.call('HGETALL', KEYS[first + 1]), heads }
 end
 
 local oldest = redis.call('XRANGE', LOG, '-', '+', 'COUNT', 1)[1]
 local reply = { oldest and oldest[1] or '' }
+local first = FIRST_SHARE_KEY
 for i, summary_count in ipairs(ARGV) do
-  reply[i + 1] = read_share(tonumber(summary_count))
+  reply[i + 1] = read_share(first, tonumber(summary_count))
+  first = first + OWN_KEYS + tonumber(summary_count)
 end
 return reply
