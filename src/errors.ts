@@ -137,9 +137,9 @@ export const ERRORS = {
   },
   stream_damaged: {
     status: 500,
-    title: 'What is kept about the stream beside its events is damaged',
+    title: 'What the store holds of the stream is damaged',
     description:
-      'Its settings and lists in the store cannot be read; other streams are not affected. ' +
+      'Its settings and lists, or keys of it, cannot be read; other streams are not affected. ' +
       '`docs/operations.md` says how to repair it.',
   },
   backlog_full: {

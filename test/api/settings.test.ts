@@ -1,5 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { problem } from '../../src/api/answer-schemas.ts';
+import { Prng } from '../../src/lib/prng.ts';
+import { seededTags } from '../../src/lib/random-tag.ts';
+import { MemoryRegistryStore } from '../../src/store/memory/memory-registry-store.ts';
 import { streamInfo } from '../../src/api/stream-schemas.ts';
 import { startTestTally, type TestTally } from '../support/tally.ts';
 
@@ -166,6 +169,32 @@ describe('settings of a stream', () => {
     expect([refused.status, refused.json['code']]).toEqual([409, 'too_many_streams']);
     expect((await fetch(`${tally.url}/v1/streams/a`, { method: 'DELETE' })).status).toBe(204);
     expect((await put({ kMax: 5 }, '/v1/streams/d')).status).toBe(200);
+  });
+
+  test('that are damaged harm their own stream only, and deleting it repairs it', async () => {
+    const tags = seededTags(new Prng(3));
+    const registryStore = new MemoryRegistryStore(tags);
+    const damaged = { stream: 'default', expectedTag: null, tag: tags(), text: '{"version":1' };
+    await registryStore.putDocuments([damaged], 10);
+    tally = await startTestTally({ registryStore });
+    const asked = [
+      await tally.get(PATH),
+      await tally.get('/top'),
+      await tally.get(`${PATH}/moderation`),
+      await put({ kMax: 5 }),
+      await tally.send({ queries: [{ type: 'top' }] }, { path: '/v1/query' }),
+    ];
+    for (const { status, json } of asked) {
+      expect([status, problem.parse(json).code]).toEqual([500, 'stream_damaged']);
+    }
+    const sent = await tally.send([{ item: 'a' }, { item: 'a', stream: 'other' }]);
+    expect(sent.json).toMatchObject({
+      accepted: 1,
+      rejected: 1,
+      errors: [{ index: 0, code: 'stream_damaged' }],
+    });
+    expect((await fetch(tally.url + PATH, { method: 'DELETE' })).status).toBe(204);
+    expect((await tally.get(PATH)).status).toBe(200);
   });
 
   test('go with the stream when it is deleted', async () => {
