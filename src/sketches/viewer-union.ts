@@ -3,8 +3,9 @@
  * Paper     As viewer-set.ts: hashes, and registers where the hashes are no longer known.
  * Params    None.
  * Guarantee The lower bound counts hashes, and the upper one adds `missed` to them: both hold
- *           always while no registers were added. With registers both are those of a normal distribution
- *           in 95 of 100 cases, but never below the hashes that are known or above the events.
+ *           always while no registers were added. With registers both are those of a normal
+ *           distribution in 95 of 100 cases, but never below the hashes that are known or above the
+ *           events.
  * Memory    8 to 16 bytes a hash, 1 KiB with registers.
  * Cost      O(1) a hash, O(registers) a set of registers.
  * Merge     None: whatever is to be united is added.

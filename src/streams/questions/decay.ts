@@ -25,9 +25,9 @@ export function decayWeights(
 }
 
 /**
- * Covers a span by buckets that are narrow where events count: of the last FINE_HALF_LIVES as far as
- * they are kept, so that a weight there is off by at most 2^(BUCKET_SHARE / 2), 19 %; by minutes at
- * the narrowest. What is older is covered by the fewest buckets.
+ * Covers a span by buckets that are narrow where events count: of the last FINE_HALF_LIVES as far
+ * as they are kept, so that a weight there is off by at most 2^(BUCKET_SHARE / 2), 19 %; by minutes
+ * at the narrowest. What is older is covered by the fewest buckets.
  */
 export function coverDecaying(
   span: Span,
