@@ -9,7 +9,7 @@ import {
 
 /** A run is repeated by its seed: TALLY_SIMULATION_SEED=<seed> TALLY_SIMULATION_RUNS=1. */
 export const FIRST_SEED = Number(process.env['TALLY_SIMULATION_SEED'] ?? 1);
-const RUNS = Number(process.env['TALLY_SIMULATION_RUNS'] ?? 2_000);
+const RUNS = Number(process.env['TALLY_SIMULATION_RUNS'] ?? 800);
 /** Each share of the seeds is a test file of its own, so that all cores take part. */
 const SHARES = 4;
 export const TIME_LIMIT_MS = 600_000;
