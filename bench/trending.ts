@@ -53,7 +53,7 @@ const FULL: Scale = {
   seeds: Array.from({ length: 20 }, (_, index) => index + 1),
   days: 30,
   itemCount: 150,
-  rateMax: 200,
+  rateMax: 150,
   burstCount: 200,
   botCount: 60,
 };

@@ -36,7 +36,7 @@ const HOUR_NOISE = 0.1;
 const DAY_NOISE_MIN = 0.05;
 const DAY_NOISE_MAX = 0.15;
 /** Events come at so many moments of an hour, evenly spread. */
-const MOMENTS = 6;
+const MOMENTS = 4;
 
 export interface HistoryOptions {
   readonly seed: number;
