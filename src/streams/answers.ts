@@ -254,7 +254,7 @@ export interface SeriesAnswer extends WindowFacts {
 interface UsualCount extends CountBounds {
   readonly fromMs: number;
   readonly toMs: number;
-  /** The rest of the stream now, divided by the rest then: `count` is to be multiplied by it. */
+  /** How many times as busy the rest of the stream is now: `count` is to be multiplied by it. */
   readonly scale: number;
 }
 
@@ -263,11 +263,11 @@ export interface TrendingRow extends CountBounds, Partial<Movement> {
   /** 1-based; order is score descending, then the item's bytes. */
   readonly rank: number;
   readonly item: string;
-  /** What is usual: the mean of the earlier windows' scaled upper bounds. */
+  /** What the earlier windows let expect: their counts' sum by the sum of 1 / `scale`. */
   readonly expected: number;
   /** `lower` divided by `expected`; null when nothing was expected. */
   readonly lift: number | null;
-  /** Standard deviations above what is usual (Li & Ma 1983, eq. 17). */
+  /** Standard deviations above what is usual (trending.ts). */
   readonly score: number;
   /** In the order of the calendar, oldest first. */
   readonly days: readonly UsualCount[];
