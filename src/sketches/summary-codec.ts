@@ -197,9 +197,9 @@ function encode(summary: Summary, { isCanonical, mayStandApart }: EncodeOptions)
 }
 
 /** As what was written before there were viewers, or where they could not be read. */
-function tellsNothing({ cut, entries }: ViewerSketch, summary: Summary): boolean {
+function tellsNothing({ cut, size }: ViewerSketch, summary: Summary): boolean {
   const { total, withoutActor, saturated } = summary;
-  return entries.size === 0 && cut === eventsWithActorMax(total, withoutActor, saturated);
+  return size === 0 && cut === eventsWithActorMax(total, withoutActor, saturated);
 }
 
 /** Empty where there are no actors at all. */

@@ -8,19 +8,21 @@
  *   viewer sketch  varint cut, varint count; then, column by column and in the order of the items'
  *                  bytes: 4 bytes length of all items together, the items' UTF-8 bytes, a varint
  *                  length of each, a varint `missed` of each, a varint number of hashes of each (0:
- *                  registers); then of each its hashes or registers (viewer-set.ts)
+ *                  registers); the hashes of all as pairs of words (low, high), ascending within an
+ *                  item by the 64-bit numbers high:low; the registers of all (viewer-set.ts)
  *
  *   apart: 2 bytes magic "TV", 1 byte format version (1), 1 byte id of the section, 4 bytes seed
  *   id, 4 bytes CRC-32 of all bytes but these four, payload to the end
  */
 import { crc32 } from 'node:zlib';
 import { ByteReader, ByteWriter } from '../lib/bytes.ts';
-import { compareUtf8, isUtf8 } from '../lib/utf8.ts';
+import { compareUtf8 } from '../lib/utf8.ts';
 import type { ItemTable } from './item-table.ts';
+import { PackedViewers } from './packed-viewers.ts';
 import { isAfter, type PairGroups, PairTable } from './pair-table.ts';
 import { SketchDecodeError } from './sketch-decode-error.ts';
-import { BYTES_PER_HASH, VIEWER_HASHES_MAX, ViewerSet } from './viewer-set.ts';
-import { type ViewerEntry, ViewerSketch } from './viewer-sketch.ts';
+import { BYTES_PER_HASH } from './viewer-set.ts';
+import { ViewerSketch } from './viewer-sketch.ts';
 
 export const SECTION_PAIRS = 5;
 export const SECTION_VIEWER_SKETCH = 6;
@@ -153,40 +155,14 @@ function writeViewerSketch(writer: ByteWriter, { cut, entries }: ViewerSketch): 
   for (const length of lengths) writer.varint(length);
   for (const [, { missed }] of rows) writer.varint(missed);
   for (const [, { set }] of rows) writer.varint(set.hashCount);
-  for (const [, { set }] of rows) set.writeTo(writer);
+  for (const [, { set }] of rows) if (set.isExact) set.writeTo(writer);
+  for (const [, { set }] of rows) if (!set.isExact) set.writeTo(writer);
 }
 
 function readViewerSketch(payload: ByteReader, viewerBytes: number): ViewerSketch {
   const cut = payload.varint();
-  const count = payload.count(ENTRY_BYTES_MIN);
-  const items = readItems(payload, count);
-  const missed = Array.from({ length: count }, () => payload.varint());
-  const hashCounts = Array.from({ length: count }, () => payload.varint());
-  const entries = new Map<string, ViewerEntry>();
-  for (const [index, item] of items.entries()) {
-    if (hashCounts[index]! > VIEWER_HASHES_MAX) fail('there are too many hashes of an item');
-    const set = ViewerSet.readFrom(payload, hashCounts[index]!);
-    entries.set(item, { set, missed: missed[index]! });
-  }
-  return new ViewerSketch(viewerBytes, cut, entries);
-}
-
-/** Each item once, ascending by its bytes. */
-function readItems(payload: ByteReader, count: number): string[] {
-  const texts = Buffer.from(payload.raw(payload.uint32()));
-  const items: string[] = [];
-  let start = 0;
-  for (let index = 0; index < count; index += 1) {
-    const end = start + payload.varint();
-    const text = texts.subarray(start, end);
-    if (end > texts.length || !isUtf8(text)) fail('an item is no text');
-    const item = text.toString('utf8');
-    if (index > 0 && compareUtf8(items[index - 1]!, item) >= 0) fail('items are out of order');
-    items.push(item);
-    start = end;
-  }
-  if (start !== texts.length) fail('the items do not fit their lengths');
-  return items;
+  const entries = new PackedViewers(payload, payload.count(ENTRY_BYTES_MIN));
+  return ViewerSketch.of(viewerBytes, cut, entries);
 }
 
 function checksumOf(bytes: Uint8Array): number {

@@ -11,10 +11,9 @@
  * Merge     Union: the same set in any order and grouping, byte for byte.
  * Not       No removal, no listing once there are registers.
  */
-import type { ByteReader, ByteWriter } from '../lib/bytes.ts';
+import type { ByteWriter } from '../lib/bytes.ts';
 import { ActorSet } from './actor-set.ts';
 import { estimateOf, rankOf } from './register-arithmetic.ts';
-import { SketchDecodeError } from './sketch-decode-error.ts';
 
 /** So many hashes take as many bytes as the registers. */
 export const VIEWER_HASHES_MAX = 96;
@@ -29,6 +28,9 @@ const INDEX_MASK = REGISTER_COUNT - 1;
 const RANK_MAX = 64 - INDEX_BITS + 1;
 const REGISTER_BITS = 6;
 const REGISTER_MASK = (1 << REGISTER_BITS) - 1;
+/** The lowest bit of each of four registers. */
+const LOWEST_BITS = 0b000001_000001_000001_000001;
+const UPPER_ERRORS = 3;
 
 export class ViewerSet {
   /** Relative standard error of an estimate that is not exact: 1.04 / sqrt(registers). */
@@ -128,33 +130,25 @@ export class ViewerSet {
     }
   }
 
-  /** `hashCount` as it was when written: 0 for registers. */
-  static readFrom(reader: ByteReader, hashCount: number): ViewerSet {
-    const set = new ViewerSet();
-    if (hashCount === 0) {
-      set.#readRegisters(reader.raw(VIEWER_REGISTERS_BYTES));
-      return set;
-    }
-    for (let index = 0; index < hashCount; index += 1) {
-      const lo = reader.uint32();
-      set.add(lo, reader.uint32());
-    }
-    if (set.hashCount !== hashCount) throw new SketchDecodeError('an actor is listed twice');
-    return set;
-  }
-
-  #readRegisters(bytes: Uint8Array): void {
-    this.#hashes = null;
-    this.#registers = new Uint8Array(REGISTER_COUNT);
+  /** Unites with registers as `writeTo` writes them. */
+  addPackedRegisters(bytes: Uint8Array, start: number): void {
+    if (this.#hashes !== null) this.#becomeRegisters(this.#hashes);
+    const registers = this.#registers;
+    const end = start + VIEWER_REGISTERS_BYTES;
     let index = 0;
-    for (let offset = 0; offset < bytes.length; offset += 3) {
+    for (let offset = start; offset < end; offset += 3) {
       const word = bytes[offset]! | (bytes[offset + 1]! << 8) | (bytes[offset + 2]! << 16);
-      for (let shift = 0; shift < 4 * REGISTER_BITS; shift += REGISTER_BITS) {
-        const rank = (word >> shift) & REGISTER_MASK;
-        if (rank > RANK_MAX) throw new SketchDecodeError(`a register is above ${RANK_MAX}`);
-        this.#registers[index++] = rank;
-      }
+      const first = word & REGISTER_MASK;
+      const second = (word >> REGISTER_BITS) & REGISTER_MASK;
+      const third = (word >> (2 * REGISTER_BITS)) & REGISTER_MASK;
+      const fourth = word >> (3 * REGISTER_BITS);
+      if (first > registers[index]!) registers[index] = first;
+      if (second > registers[index + 1]!) registers[index + 1] = second;
+      if (third > registers[index + 2]!) registers[index + 2] = third;
+      if (fourth > registers[index + 3]!) registers[index + 3] = fourth;
+      index += 4;
     }
+    this.#estimate = null;
   }
 
   #becomeRegisters(hashes: ActorSet): void {
@@ -175,4 +169,32 @@ export class ViewerSet {
 /** Bytes that a set of so many different hashes takes when stored. */
 export function setBytes(hashCount: number): number {
   return Math.min(hashCount * BYTES_PER_HASH, VIEWER_REGISTERS_BYTES);
+}
+
+/** Of registers as `writeTo` writes them. */
+export function packedEstimate(bytes: Uint8Array, start: number): number {
+  const histogram = new Uint32Array(RANK_MAX + 1);
+  for (let offset = start; offset < start + VIEWER_REGISTERS_BYTES; offset += 3) {
+    const word = bytes[offset]! | (bytes[offset + 1]! << 8) | (bytes[offset + 2]! << 16);
+    histogram[word & REGISTER_MASK]! += 1;
+    histogram[(word >> REGISTER_BITS) & REGISTER_MASK]! += 1;
+    histogram[(word >> (2 * REGISTER_BITS)) & REGISTER_MASK]! += 1;
+    histogram[word >> (3 * REGISTER_BITS)]! += 1;
+  }
+  return estimateOf(histogram);
+}
+
+/** Whether no register is above 55: from 56 on the upper three of its six bits are ones. */
+export function registersInRange(bytes: Uint8Array): boolean {
+  let excess = 0;
+  for (let offset = 0; offset < bytes.length; offset += 3) {
+    const word = bytes[offset]! | (bytes[offset + 1]! << 8) | (bytes[offset + 2]! << 16);
+    excess |= (word >> 3) & (word >> 4) & (word >> 5) & LOWEST_BITS;
+  }
+  return excess === 0;
+}
+
+/** What registers with this estimate count for at most. */
+export function upperOfEstimate(estimate: number): number {
+  return Math.ceil(estimate * (1 + UPPER_ERRORS * ViewerSet.standardError));
 }

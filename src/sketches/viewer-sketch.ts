@@ -24,14 +24,20 @@ import { nthLargest } from '../lib/nth-largest.ts';
 import { compareUtf8, utf8Length } from '../lib/utf8.ts';
 import type { KeyedHash } from './hash.ts';
 import { ItemKey } from './item-key.ts';
+import type { PackedViewers } from './packed-viewers.ts';
 import type { PairTable } from './pair-table.ts';
-import { BYTES_PER_HASH, setBytes, VIEWERS_FRAME_BYTES, ViewerSet } from './viewer-set.ts';
+import {
+  BYTES_PER_HASH,
+  setBytes,
+  upperOfEstimate,
+  VIEWERS_FRAME_BYTES,
+  ViewerSet,
+} from './viewer-set.ts';
 import type { ViewerUnion } from './viewer-union.ts';
 
 /** Of an entry beside its item and set, at most: the item's length, `missed`, number of hashes. */
 const ENTRY_BYTES = 4 + 8 + 1;
 const MAP_ENTRY_BYTES = 160;
-const UPPER_ERRORS = 3;
 /** What the entries shrink to when events are added one by one, so that it happens seldom. */
 const SHRUNK_SHARE = 0.75;
 
@@ -56,15 +62,22 @@ export class ViewerSketch {
   readonly bytesMax: number;
   /** No item that is not listed has more actors. */
   cut: number;
-  #entries: Map<string, ViewerEntry>;
+  /** The entries, as long as they are as they were read. */
+  #packed: PackedViewers | null = null;
+  #entries = new Map<string, ViewerEntry>();
   /** Those that the entries take when stored. */
   #bytes = 0;
 
-  constructor(bytesMax: number, cut = 0, entries = new Map<string, ViewerEntry>()) {
+  constructor(bytesMax: number, cut = 0) {
     this.bytesMax = bytesMax;
     this.cut = cut;
-    this.#entries = entries;
-    this.#countBytes();
+  }
+
+  /** Takes stored entries over. */
+  static of(bytesMax: number, cut: number, entries: PackedViewers): ViewerSketch {
+    const sketch = new ViewerSketch(bytesMax, cut);
+    sketch.#packed = entries;
+    return sketch;
   }
 
   static ofPairs(pairs: PairTable, bytesMax: number, hash: KeyedHash): ViewerSketch {
@@ -73,12 +86,18 @@ export class ViewerSketch {
     return sketch;
   }
 
+  /** Number of listed items. */
+  get size(): number {
+    return this.#packed?.size ?? this.#entries.size;
+  }
+
   get entries(): ReadonlyMap<string, ViewerEntry> {
-    return this.#entries;
+    return this.#unpacked();
   }
 
   /** About how much memory this takes. */
   get byteLength(): number {
+    if (this.#packed !== null) return this.#packed.byteLength;
     let bytes = 0;
     for (const { set } of this.#entries.values()) bytes += MAP_ENTRY_BYTES + set.byteLength;
     return bytes;
@@ -86,30 +105,46 @@ export class ViewerSketch {
 
   /** What the listed items may have at most, in no particular order. */
   uppers(): Counts {
-    return Float64Array.from(this.#entries.values(), upperOf);
+    return this.#packed?.uppers ?? Float64Array.from(this.#entries.values(), upperOf);
   }
 
   /** Visits each listed item that may have at least `least` actors. */
   forEachUpper(visit: (item: string, upper: number) => void, least = 0): void {
-    for (const [item, entry] of this.#entries) {
-      const upper = upperOf(entry);
-      if (upper >= least) visit(item, upper);
+    const packed = this.#packed;
+    if (packed === null) {
+      for (const [item, entry] of this.#entries) {
+        const upper = upperOf(entry);
+        if (upper >= least) visit(item, upper);
+      }
+      return;
+    }
+    const { uppers } = packed;
+    for (let index = 0; index < packed.size; index += 1) {
+      if (uppers[index]! >= least) visit(packed.item(index), uppers[index]!);
     }
   }
 
   /** Adds what is known of an item's actors to a union; it had at most so many events here. */
   gather(key: ItemKey, events: number, union: ViewerUnion): void {
-    const entry = this.#entries.get(key.item);
-    if (entry !== undefined) union.addSet(entry.set);
-    union.addMissed(Math.min(entry?.missed ?? this.cut, events));
+    const packed = this.#packed;
+    if (packed === null) {
+      const entry = this.#entries.get(key.item);
+      if (entry !== undefined) union.addSet(entry.set);
+      union.addMissed(Math.min(entry?.missed ?? this.cut, events));
+      return;
+    }
+    const index = packed.indexOf(key.utf8);
+    if (index >= 0) packed.gather(index, union);
+    union.addMissed(Math.min(index >= 0 ? packed.missed(index) : this.cut, events));
   }
 
   /** Adds an actor of an item, which had so many events at most before. */
   add(item: string, lo: number, hi: number, eventsBefore: () => number): void {
-    let entry = this.#entries.get(item);
+    const entries = this.#unpacked();
+    let entry = entries.get(item);
     if (entry === undefined) {
       entry = { set: new ViewerSet(), missed: this.#missedOf(eventsBefore) };
-      this.#entries.set(item, entry);
+      entries.set(item, entry);
       this.#bytes += utf8Length(item) + ENTRY_BYTES;
     }
     this.#bytes -= entry.set.encodedBytes;
@@ -125,7 +160,7 @@ export class ViewerSketch {
   mergePairs(pairs: PairTable, eventsHere: EventsOf, hash: KeyedHash): void {
     const { starts, words } = pairs.groups;
     const uppers = pairs.uppers();
-    for (const [item, { set }] of this.#entries) {
+    for (const [item, { set }] of this.#unpacked()) {
       const row = pairs.rowOf(new ItemKey(item, hash));
       if (row < 0) continue;
       set.addWords(words, starts[row]!, starts[row + 1]!);
@@ -159,15 +194,17 @@ export class ViewerSketch {
 
   /** The other is unchanged. Each function is about the events that one of the sketches is of. */
   merge(other: ViewerSketch, eventsHere: EventsOf, eventsThere: EventsOf, hash: KeyedHash): void {
-    for (const [item, entry] of this.#entries) {
-      if (other.#entries.has(item)) continue;
+    const entries = this.#unpacked();
+    const others = other.#unpacked();
+    for (const [item, entry] of entries) {
+      if (others.has(item)) continue;
       entry.missed += other.#missedOf(() => eventsThere(new ItemKey(item, hash)));
     }
-    for (const [item, { set, missed }] of other.#entries) {
-      const own = this.#entries.get(item);
+    for (const [item, { set, missed }] of others) {
+      const own = entries.get(item);
       if (own === undefined) {
         const missedHere = this.#missedOf(() => eventsHere(new ItemKey(item, hash)));
-        this.#entries.set(item, { set: set.clone(), missed: missed + missedHere });
+        entries.set(item, { set: set.clone(), missed: missed + missedHere });
       } else {
         own.set.merge(set);
         own.missed += missed;
@@ -179,11 +216,13 @@ export class ViewerSketch {
   }
 
   clone(bytesMax = this.bytesMax): ViewerSketch {
-    const entries = new Map<string, ViewerEntry>();
+    const copy = new ViewerSketch(bytesMax, this.cut);
+    copy.#packed = this.#packed;
     for (const [item, { set, missed }] of this.#entries) {
-      entries.set(item, { set: set.clone(), missed });
+      copy.#entries.set(item, { set: set.clone(), missed });
     }
-    return new ViewerSketch(bytesMax, this.cut, entries);
+    copy.#bytes = this.#bytes;
+    return copy;
   }
 
   get #room(): number {
@@ -193,6 +232,19 @@ export class ViewerSketch {
   /** Of an item that is not listed. */
   #missedOf(events: () => number): number {
     return this.cut === 0 ? 0 : Math.min(this.cut, events());
+  }
+
+  #unpacked(): Map<string, ViewerEntry> {
+    const packed = this.#packed;
+    if (packed !== null) {
+      this.#packed = null;
+      for (let index = 0; index < packed.size; index += 1) {
+        const entry = { set: packed.set(index), missed: packed.missed(index) };
+        this.#entries.set(packed.item(index), entry);
+      }
+      this.#countBytes();
+    }
+    return this.#entries;
   }
 
   #countBytes(): void {
@@ -228,9 +280,8 @@ export class ViewerSketch {
 }
 
 /** Actors that an item has at most, as far as its entry knows. */
-export function upperOf({ set, missed }: ViewerEntry): number {
-  if (set.isExact) return set.hashCount + missed;
-  return Math.ceil(set.estimate() * (1 + UPPER_ERRORS * ViewerSet.standardError)) + missed;
+function upperOf({ set, missed }: ViewerEntry): number {
+  return (set.isExact ? set.hashCount : upperOfEstimate(set.estimate())) + missed;
 }
 
 function bytesOf(item: string, set: ViewerSet): number {

@@ -48,6 +48,12 @@ export class ViewerUnion {
     }
   }
 
+  /** Registers as `ViewerSet.writeTo` writes them. */
+  addRegisters(bytes: Uint8Array, start: number): void {
+    this.#registers ??= new ViewerSet();
+    this.#registers.addPackedRegisters(bytes, start);
+  }
+
   /** There may be so many more, whose hashes are not known. */
   addMissed(count: number): void {
     this.#missed += count;
