@@ -17,7 +17,7 @@ export const BASELINE_DAYS = 7;
  * events in that hour, and not at an hour of the day at which one of the days that say what is
  * usual has something planted for the same item: what happened this week already is not unusual.
  */
-export const USUAL_MIN = 30;
+const USUAL_MIN = 30;
 const FACTOR_MIN = 3;
 const FACTOR_MAX = 8;
 /** Some have as many events as all of the stream in an hour. */
