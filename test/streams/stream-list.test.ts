@@ -20,14 +20,21 @@ describe('the list of streams', () => {
 
   test('is in the order of bytes, each once, page by page over all partitions', async () => {
     const pipeline = new Pipeline({ partitionCount: 3 });
-    const names = ['\u{10000}', '\uffff', 'é', ...Array.from({ length: 20 }, (_, n) => `s${n}`)];
+    const names = [
+      '\u{10000}',
+      '\uffff',
+      'é',
+      'a\x1e',
+      'a\x1f',
+      ...Array.from({ length: 20 }, (_, n) => `s${n}`),
+    ];
     for (const name of names) {
       // Some on one partition, some on two, some on all of them.
       await pipeline.sendEach(Array(1 + (name.length % 3)).fill({ stream: name }));
     }
     await pipeline.foldAll();
     const sorted = names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
-    for (const limit of [1, 4, 7, 22, 23, 100]) {
+    for (const limit of [1, 4, 7, 24, 25, 100]) {
       const pages = await listAll(pipeline, limit);
       expect(pages.flat()).toEqual(sorted);
       expect(Math.max(...pages.map(({ length }) => length))).toBeLessThanOrEqual(limit);

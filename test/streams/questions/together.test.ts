@@ -126,6 +126,18 @@ describe('an explanation', () => {
     expect(again.explain?.summaries.some(({ source }) => source === 'cache')).toBe(true);
   });
 
+  test('names a summary once that two windows share', async () => {
+    const pipeline = new Pipeline();
+    const hourMs = Date.UTC(2026, 10, 28, 12);
+    await pipeline.send([{ atMs: hourMs }]);
+    await pipeline.compactAll();
+    // Both halves of the hour are widened to it.
+    const half = trailing(HOUR_MS / 2, hourMs + HOUR_MS);
+    const asked = { stream, window: half, k: 1, movement: true, explain: true };
+    const { explain } = await pipeline.queries.top(asked);
+    expect(explain).toMatchObject({ summaryCount: 1, summaries: [{ level: 'hour' }] });
+  });
+
   test('is given only to who asks for it, of what its own question read', async () => {
     const pipeline = await filled();
     const [short, long] = await pipeline.queries.answerAll([
