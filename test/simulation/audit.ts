@@ -10,7 +10,7 @@ import type { AuditedEvent, AuditedShare, AuditedSpan, Auditor } from './auditor
 export const RETENTION: Retention = { minute: 25 * HOUR_MS, hour: 32 * DAY_MS, day: 400 * DAY_MS };
 /** More than there are items in one run. */
 export const ITEMS_MAX = 500;
-const RANDOM_SPANS = 3;
+const RANDOM_SPANS = 2;
 const ZONES = ['UTC', 'Asia/Kathmandu', 'America/New_York'];
 
 export interface AuditOptions {

@@ -393,7 +393,7 @@ class Simulation {
       if (this.#prng.chance(0.5)) continue;
       const { queries, connection } = this.#anyServer();
       const stream = this.#prng.pick(SHARED_STREAMS);
-      const lengthMs = this.#prng.chance(0.03) ? WINDOW_MAX_MS : HOUR_MS;
+      const lengthMs = this.#prng.chance(0.01) ? WINDOW_MAX_MS : HOUR_MS;
       const window = { kind: 'trailing', lengthMs, untilMs: null } as const;
       const question = { stream, window, k: ITEMS_MAX };
       const answer = await this.#unlessLost(queries.top(question), connection);
