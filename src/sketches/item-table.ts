@@ -12,7 +12,6 @@
  * An item keeps its row, a number from 0 on: what belongs to items is kept by row (pair-table.ts).
  */
 import type { Counts } from '../lib/counts.ts';
-import { nextAtLeast } from '../lib/nth-largest.ts';
 import { utf8Length } from '../lib/utf8.ts';
 import { ActorSet } from './actor-set.ts';
 import type { Bounds, ListedItems, VisitRow } from './candidate.ts';
@@ -117,19 +116,13 @@ export class ItemTable implements ListedItems {
 
   /** In the order of the rows. */
   forEach(visit: VisitRow, least = 0): void {
-    const packed = this.#packed;
-    if (packed === null) {
-      for (const [row, item] of this.#items.entries()) {
-        const count = this.#counts[row]!;
-        if (count >= least) visit(item, count, count);
-      }
+    if (this.#packed !== null) {
+      this.#packed.forEach(visit, least);
       return;
     }
-    const { size, uppers } = packed;
-    let index = nextAtLeast(uppers, 0, least);
-    while (index < size) {
-      visit(packed.item(index), uppers[index]!, uppers[index]!);
-      index = nextAtLeast(uppers, index + 1, least);
+    for (const [row, item] of this.#items.entries()) {
+      const count = this.#counts[row]!;
+      if (count >= least) visit(item, count, count);
     }
   }
 

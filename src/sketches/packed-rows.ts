@@ -4,21 +4,27 @@
  * Paper     None: an offset table over the bytes, and binary search (Knuth, TAOCP 3, 6.2.1).
  * Params    None.
  * Guarantee The same rows, for ever: nothing changes them.
- * Memory    The bytes of the items and 8 to 20 bytes a row.
+ * Memory    The bytes of the items and 8 to 20 bytes a row; the few largest rows asked for last.
  * Cost      reading: O(bytes). boundsOf: O(log rows), if the rows ascend by their items' bytes.
+ *           forEach: O(rows), or of the few largest, when they are asked for again, O(those).
  * Merge     None: the owner unpacks the rows before it changes anything.
  * Not       No insertion, no order by count.
  */
 import { type ByteReader, ByteReadError, compareBytes, ownBytes } from '../lib/bytes.ts';
 import { type Counts, newCounts } from '../lib/counts.ts';
 import { isAscii, isUtf8 } from '../lib/utf8.ts';
-import type { Bounds } from './candidate.ts';
+import { nextAtLeast } from '../lib/nth-largest.ts';
+import type { Bounds, Candidate, VisitRow } from './candidate.ts';
 import type { KeyedHash } from './hash.ts';
 
 /** The first two bits of a byte within a character of UTF-8 are 10. */
 const CONTINUATION_MASK = 0xc0;
 const CONTINUATION = 0x80;
 const WORD_BYTES = 4;
+/** So few rows are kept as objects: a window that is asked again wants the same ones. */
+const LARGEST_KEPT_MAX = 128;
+/** Rough cost in memory of one of them. */
+const KEPT_ROW_BYTES = 100;
 
 /** What is known of stored rows beforehand. */
 export interface RowsFormat {
@@ -39,6 +45,8 @@ export class PackedRows {
   readonly #texts: Buffer;
   /** Where each item starts, and the end of the last one. */
   readonly #starts: Uint32Array;
+  /** All rows whose upper bound is at least `least`, in their order, when they are few. */
+  #largest: { readonly least: number; readonly rows: readonly Candidate[] } | null = null;
 
   /**
    * Reads a table as it is stored, column by column: 4 bytes length of all items together, their
@@ -70,12 +78,40 @@ export class PackedRows {
   get byteLength(): number {
     const lowers = this.lowers === this.uppers ? 0 : this.lowers.byteLength;
     return (
-      this.#texts.buffer.byteLength + this.#starts.byteLength + this.uppers.byteLength + lowers
+      this.#texts.buffer.byteLength +
+      this.#starts.byteLength +
+      this.uppers.byteLength +
+      lowers +
+      Math.min(this.size, LARGEST_KEPT_MAX) * KEPT_ROW_BYTES
     );
   }
 
   item(index: number): string {
     return this.#texts.toString('utf8', this.#starts[index], this.#starts[index + 1]);
+  }
+
+  /** Calls back for each row whose upper bound is at least `least`, in their order. */
+  forEach(visit: VisitRow, least: number): void {
+    const known = this.#largest;
+    if (known !== null && known.least <= least) {
+      for (const { item, upper, lower } of known.rows) {
+        if (upper >= least) visit(item, upper, lower);
+      }
+      return;
+    }
+    const rows: Candidate[] = [];
+    let index = nextAtLeast(this.uppers, 0, least);
+    while (index < this.size) {
+      const row = {
+        item: this.item(index),
+        upper: this.uppers[index]!,
+        lower: this.lowers[index]!,
+      };
+      if (rows.length <= LARGEST_KEPT_MAX) rows.push(row);
+      visit(row.item, row.upper, row.lower);
+      index = nextAtLeast(this.uppers, index + 1, least);
+    }
+    if (rows.length <= LARGEST_KEPT_MAX) this.#largest = { least, rows };
   }
 
   /** Hashes an item's bytes; the result lies in the hash. */

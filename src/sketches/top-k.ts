@@ -109,16 +109,12 @@ export class TopK implements ListedItems {
   }
 
   forEach(visit: VisitRow, least = 0): void {
-    const packed = this.#packed;
-    if (packed === null) {
-      for (const { item, upper, lower } of this.#heap) {
-        if (upper >= least) visit(item, upper, lower);
-      }
+    if (this.#packed !== null) {
+      this.#packed.forEach(visit, least);
       return;
     }
-    for (let index = 0; index < packed.size; index += 1) {
-      const upper = packed.uppers[index]!;
-      if (upper >= least) visit(packed.item(index), upper, packed.lowers[index]!);
+    for (const { item, upper, lower } of this.#heap) {
+      if (upper >= least) visit(item, upper, lower);
     }
   }
 
