@@ -49,7 +49,7 @@ const steps = fc.array(
       }),
       { maxLength: 20 },
     ),
-    then: fc.constantFrom('wait', 'fold', 'compact', 'hours', 'days'),
+    next: fc.constantFrom('wait', 'fold', 'compact', 'hours', 'days'),
   }),
   { minLength: 1, maxLength: 8, size: 'max' },
 );
@@ -105,7 +105,7 @@ describe.each([
 
 async function takeStep(
   pipeline: Pipeline,
-  step: { readonly events: readonly (Partial<EventInput> & { ageMs: number })[]; then: string },
+  step: { readonly events: readonly (Partial<EventInput> & { ageMs: number })[]; next: string },
   kept: { event: EventInput; bucket: Bucket }[],
 ): Promise<void> {
   const nowMs = pipeline.clock.nowMs();
@@ -120,10 +120,10 @@ async function takeStep(
     expect(refused.get(event.index)).toBe(bucket === undefined ? 'too_old' : undefined);
     if (bucket !== undefined) kept.push({ event, bucket });
   }
-  if (step.then === 'fold') await pipeline.foldAll();
-  if (step.then === 'compact') await pipeline.compactAll();
-  if (step.then === 'hours') await pipeline.clock.advance(5 * HOUR_MS);
-  if (step.then === 'days') await pipeline.clock.advance(2 * DAY_MS);
+  if (step.next === 'fold') await pipeline.foldAll();
+  if (step.next === 'compact') await pipeline.compactAll();
+  if (step.next === 'hours') await pipeline.clock.advance(5 * HOUR_MS);
+  if (step.next === 'days') await pipeline.clock.advance(2 * DAY_MS);
 }
 
 /** Each summary that is kept holds the events that came in at its level or at a finer one. */
