@@ -167,10 +167,10 @@ export class ViewerSketch {
       uppers[row] = 0;
     }
     this.#countBytes();
-    // More than these do not fit, even if all items were empty.
+    // More than these do not fit, even if all items were empty. Of equal ones beyond none stands
+    // out; rows without actors, wherever they lie, do not change which these are.
     const countMax = Math.ceil(this.#room / (ENTRY_BYTES + BYTES_PER_HASH)) + 1;
-    // Of so many equal ones none stands out.
-    const least = uppers.length > countMax ? nthLargest(uppers, countMax) + 1 : 0;
+    const largestOut = uppers.length > countMax ? nthLargest(uppers, countMax + 1) : 0;
     const newcomers: Ranked[] = [];
     pairs.forEachUpper((item, upper, row) => {
       if (uppers[row] === 0) return;
@@ -185,9 +185,8 @@ export class ViewerSketch {
           return { set, missed };
         },
       });
-    }, least);
-    // Those below the least are dropped.
-    const dropped = least > 1 ? least - 1 + this.cut : 0;
+    }, largestOut + 1);
+    const dropped = largestOut > 0 ? largestOut + this.cut : 0;
     this.#keep([...this.#ranked(), ...newcomers], this.#room);
     this.cut = Math.max(this.cut, dropped);
   }

@@ -174,6 +174,37 @@ describe('the top by actors', () => {
     }
   });
 
+  it('lists the same items in whatever order those without actors came', () => {
+    // Room for one of the three that have an actor.
+    const shape = { ...CLOSED_SHAPE, exactPairs: 1, viewerBytes: 100 };
+    const seen = ['a', 'b', 'c'].map((item) => ({ item, count: 1, actor: 'x' }));
+    const unseen = { item: 'd', count: 1, actor: null };
+    const tops = [
+      [...seen, unseen],
+      [unseen, ...seen],
+    ].map((list) => {
+      const target = summaryOf([], contextOf(shape));
+      target.merge(summaryOf(list, contextOf(CLOSED_SHAPE)));
+      return viewOf(target).topByViewers(3);
+    });
+    expect(tops[0]!.rows.map(({ item }) => item)).toEqual(['a']);
+    expect(tops[1]).toEqual(tops[0]);
+  });
+
+  it('adds up what each of two summaries may have missed of an item', () => {
+    const context = contextOf(CLOSED_SHAPE);
+    const withLost = (lost: readonly string[], known: string): Summary => {
+      const old = summaryOf(
+        lost.map((actor) => ({ item: 'a', count: 1, actor })),
+        context,
+      );
+      old.loseViewers();
+      return mergeOf(old, summaryOf([{ item: 'a', count: 1, actor: known }], context));
+    };
+    const both = mergeOf(withLost(['p', 'q', 'r'], 's'), withLost(['t', 'u'], 'v'));
+    expect(viewOf(both).viewersOf('a')).toMatchObject({ estimate: 2, lower: 2, upper: 7 });
+  });
+
   it('is empty without actors, and without summaries', () => {
     const nobody = summaryOf([{ item: 'a', count: 5, actor: null }], contextOf(CLOSED_SHAPE));
     for (const view of [viewOf(nobody), viewOf()]) {
