@@ -10,7 +10,8 @@
  * Guarantee No bound holds always. Relative standard error at most 1.04 / sqrt(16384) = 0.81 % at
  *           any size, so |estimate - truth| <= 1.6 % of truth with probability about 0.95; finite
  *           and between 0 and 2^53 - 1 for any registers.
- * Memory    16,384 bytes (a byte a register). Encoded: 12,304 bytes dense; at most 3,000 sparse.
+ * Memory    16,384 bytes (a byte a register). Encoded, and as long as nobody looks into what was
+ *           decoded: 12,304 bytes dense; at most 3,000 sparse.
  * Cost      addHash O(1); merge, estimate, encode, decode O(registers).
  * Merge     Register-wise maximum: equal to the sketch of both streams together, bit for bit, in
  *           any order and grouping, and adding a stream again changes nothing. Same key only.
@@ -38,6 +39,7 @@
  *           another value is as many full VALs as fit, and one for the rest.
  */
 
+import { ownBytes } from '../lib/bytes.ts';
 import { estimateOf, rankOf } from './register-arithmetic.ts';
 import { SketchDecodeError } from './sketch-decode-error.ts';
 
@@ -75,11 +77,12 @@ export class HyperLogLog {
   /** Relative standard error of an estimate: 1.04 / sqrt(registers), about 0.0081. */
   static readonly standardError = 1.04 / Math.sqrt(REGISTER_COUNT);
 
-  readonly #registers: Uint8Array;
+  /** A byte a register; or dense bytes that nobody has looked into. */
+  #stored: Uint8Array;
 
-  /** An empty sketch, the identity of merge. */
-  constructor() {
-    this.#registers = new Uint8Array(REGISTER_COUNT);
+  /** An empty sketch, the identity of merge; or of what its own methods hand in. */
+  constructor(stored: Uint8Array = new Uint8Array(REGISTER_COUNT)) {
+    this.#stored = stored;
   }
 
   /** All registers in the order of their index: 0 while untouched, else the largest rank. */
@@ -87,17 +90,18 @@ export class HyperLogLog {
     return this.#registers;
   }
 
-  /** Bytes of memory that the registers take. */
+  /** Bytes of memory that the registers take, once somebody looks into them. */
   get byteLength(): number {
-    return this.#registers.byteLength;
+    return REGISTER_COUNT;
   }
 
   /** Adds a hash and says whether that changed a register. */
   addHash(lo: number, hi: number): boolean {
+    const registers = this.#registers;
     const index = lo & INDEX_MASK;
     const rank = rankOf(lo, hi, INDEX_BITS);
-    if (rank <= this.#registers[index]!) return false;
-    this.#registers[index] = rank;
+    if (rank <= registers[index]!) return false;
+    registers[index] = rank;
     return true;
   }
 
@@ -141,10 +145,22 @@ export class HyperLogLog {
     return sketch;
   }
 
+  /**
+   * The same for bytes whose writer is trusted, which may be kept and must not change: dense ones
+   * are unpacked when somebody looks into them, and no register is taken for more than it can be.
+   */
+  static decodeTrusted(bytes: Uint8Array): HyperLogLog {
+    const isDense = checkedEncoding(bytes) === ENCODING_DENSE;
+    return isDense ? new HyperLogLog(ownBytes(bytes)) : HyperLogLog.decode(bytes);
+  }
+
   clone(): HyperLogLog {
-    const copy = new HyperLogLog();
-    copy.#registers.set(this.#registers);
-    return copy;
+    return new HyperLogLog(this.#registers.slice());
+  }
+
+  get #registers(): Uint8Array {
+    if (this.#stored.length !== REGISTER_COUNT) this.#stored = unpacked(this.#stored);
+    return this.#stored;
   }
 }
 
@@ -255,6 +271,13 @@ function decodeDense(bytes: Uint8Array, registers: Uint8Array): number {
     sums |= (first + TO_MASK) | (second + TO_MASK) | (third + TO_MASK) | (fourth + TO_MASK);
   }
   return sums;
+}
+
+/** The registers of dense bytes, each at most RANK_MAX. */
+function unpacked(dense: Uint8Array): Uint8Array {
+  const registers = new Uint8Array(REGISTER_COUNT);
+  if (decodeDense(dense, registers) <= REGISTER_MASK) return registers;
+  return registers.map((rank) => Math.min(rank, RANK_MAX));
 }
 
 function decodeSparse(bytes: Uint8Array, registers: Uint8Array): void {

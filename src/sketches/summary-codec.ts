@@ -290,6 +290,10 @@ function writeActors(writer: ByteWriter, actors: ActorSet, ordered: boolean): vo
 /** What has been read, and what later sections refer to. */
 interface Decoding {
   readonly context: SummaryContext;
+  /**
+   * Their writer has sorted the rows and written all cells, and the checksum fits: to look again
+   * takes as long as to read them.
+   */
   readonly isCanonical: boolean;
   readonly total: number;
   items: ItemTable | ItemSketch;
@@ -362,21 +366,21 @@ function readSections(reader: ByteReader, read: Decoding): void {
 }
 
 function readSection(id: number, payload: ByteReader, read: Decoding): void {
-  const { context, total } = read;
+  const { context } = read;
   switch (id) {
     case SECTION_ITEM_TABLE:
       readItemTable(payload, read);
       break;
     case SECTION_ITEM_SKETCH:
       if (hasItems(read)) fail('items are given twice');
-      read.items = readItemSketch(payload, total);
+      read.items = readItemSketch(payload, read);
       break;
     case SECTION_ACTOR_SET:
       read.actors = readActors(payload);
       break;
     case SECTION_REGISTERS:
       if (read.actors !== null) fail('actors are given twice');
-      read.actors = HyperLogLog.decode(payload.raw(payload.remaining));
+      read.actors = readRegisters(payload.raw(payload.remaining), read);
       break;
     default: {
       const table = read.items instanceof ItemTable ? read.items : null;
@@ -388,7 +392,6 @@ function readSection(id: number, payload: ByteReader, read: Decoding): void {
   }
 }
 
-/** Who wrote canonical bytes has sorted the rows: to look again takes as long as to read them. */
 function readItemTable(payload: ByteReader, read: Decoding): void {
   const { context, isCanonical, total } = read;
   const count = payload.count(TABLE_ROW_BYTES_MIN);
@@ -401,7 +404,7 @@ function hasItems({ items }: Decoding): boolean {
   return items instanceof ItemSketch || items.size > 0;
 }
 
-function readItemSketch(payload: ByteReader, total: number): ItemSketch {
+function readItemSketch(payload: ByteReader, { total, isCanonical }: Decoding): ItemSketch {
   const width = 2 ** payload.uint8();
   const depth = payload.uint8();
   if (!isCountMinShape(width, depth)) fail('width or depth is out of range');
@@ -414,13 +417,16 @@ function readItemSketch(payload: ByteReader, total: number): ItemSketch {
   const rows = new PackedRows(payload, size, total, { hasGaps: true, isAscending: false });
   if (!rows.isAscending) fail('the candidates are out of order');
   const top = TopK.of(capacity, rows);
-  return new ItemSketch(readCells(payload, width, depth, total), top, cut);
-}
-
-function readCells(payload: ByteReader, width: number, depth: number, total: number): CountMin {
   const length = width * depth;
   if (payload.remaining < length) fail('cells are missing');
-  return new CountMin({ width, depth }, new PackedCells(payload, length, total), total);
+  const cells = isCanonical
+    ? PackedCells.readTrusted(payload, length, total)
+    : PackedCells.read(payload, length, total);
+  return new ItemSketch(new CountMin({ width, depth }, cells, total), top, cut);
+}
+
+function readRegisters(bytes: Uint8Array, { isCanonical }: Decoding): HyperLogLog {
+  return isCanonical ? HyperLogLog.decodeTrusted(bytes) : HyperLogLog.decode(bytes);
 }
 
 function readActors(payload: ByteReader): ActorSet {

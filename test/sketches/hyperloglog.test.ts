@@ -319,8 +319,23 @@ describe('the bytes of a HyperLogLog', () => {
         const decoded = HyperLogLog.decode(sketch.encode());
         expect(registersHex(decoded)).toBe(registersHex(sketch));
         expect(encodedHex(decoded)).toBe(encodedHex(sketch));
+        const trusted = HyperLogLog.decodeTrusted(sketch.encode());
+        expect(encodedHex(trusted)).toBe(encodedHex(sketch));
+        expect(registersHex(trusted)).toBe(registersHex(sketch));
+        trusted.addHash(7, 7);
+        sketch.addHash(7, 7);
+        expect(registersHex(trusted)).toBe(registersHex(sketch));
       }),
     );
+  });
+
+  it('of a trusted writer are never taken for more than a register can be', () => {
+    const bytes = sketchOf(numbered('id-', 0, 5000), hash)
+      .encode()
+      .fill(0xff, 16);
+    expect(() => HyperLogLog.decode(bytes)).toThrow(SketchDecodeError);
+    const largest = HyperLogLog.decodeTrusted(bytes).registers;
+    expect(new Set(Array.from(largest))).toEqual(new Set([51]));
   });
 
   it('may hold any cached cardinality, which is ignored and not written again', () => {

@@ -27,9 +27,18 @@ function bytesOf(cells: readonly number[]): Uint8Array {
   return writer.finish();
 }
 
-function packed({ cells, total }: { cells: readonly number[]; total: number }): CountMin {
-  const read = new PackedCells(new ByteReader(bytesOf(cells)), cells.length, total);
-  return new CountMin(SHAPE, read, total);
+type Read = (reader: ByteReader, length: number, max: number) => PackedCells;
+const READS: readonly Read[] = [
+  (...from) => PackedCells.read(...from),
+  (...from) => PackedCells.readTrusted(...from),
+];
+
+function packed(
+  { cells, total }: { cells: readonly number[]; total: number },
+  read: Read,
+): CountMin {
+  const stored = read(new ByteReader(bytesOf(cells)), cells.length, total);
+  return new CountMin(SHAPE, stored, total);
 }
 
 function unpacked({ cells, total }: { cells: readonly number[]; total: number }): CountMin {
@@ -54,8 +63,8 @@ describe('cells as they were stored', () => {
     ['a copy that changes', (sketch: CountMin) => sketch.clone().add(LO, HI, 5)],
   ])('are the same to %s as unpacked ones, in 32 and in 64 bits', (_what, use) => {
     fc.assert(
-      fc.property(stored, (state) => {
-        const lazy = packed(state);
+      fc.property(stored, fc.constantFrom(...READS), (state, read) => {
+        const lazy = packed(state, read);
         const eager = unpacked(state);
         expect(lazy.byteLength).toBe(eager.byteLength);
         expect(use(lazy)).toEqual(use(eager));
@@ -67,7 +76,7 @@ describe('cells as they were stored', () => {
   it('are refused when one is missing, cut off or above the total, before any is looked into', () => {
     const cells = Array.from({ length: CELL_COUNT }, () => 200);
     const read = (bytes: Uint8Array, total: number): PackedCells =>
-      new PackedCells(new ByteReader(bytes), CELL_COUNT, total);
+      PackedCells.read(new ByteReader(bytes), CELL_COUNT, total);
     expect([...read(bytesOf(cells), 200).unpack()]).toEqual(cells);
     expect(() => read(bytesOf(cells), 199)).toThrow(ByteReadError);
     expect(() => read(bytesOf(cells.slice(1)), 200)).toThrow(ByteReadError);
@@ -78,8 +87,22 @@ describe('cells as they were stored', () => {
     const message = new Uint8Array(1_000);
     const cells = Array.from({ length: CELL_COUNT }, (_, index) => index);
     message.set(bytesOf(cells));
-    const read = new PackedCells(new ByteReader(message), CELL_COUNT, 100);
+    const read = PackedCells.read(new ByteReader(message), CELL_COUNT, 100);
     message.fill(0);
     expect([...read.unpack()]).toEqual(cells);
+  });
+
+  it('are each taken for the total when they were trusted and are no cells', () => {
+    const cells = Array.from({ length: CELL_COUNT }, () => 200);
+    const whole = bytesOf(cells);
+    for (const [bytes, total] of [
+      [whole, 199],
+      [whole.subarray(0, -1), 200],
+      [bytesOf([...cells, 1]), 200],
+      [bytesOf(cells.slice(1)), TWO_POW_32],
+    ] as const) {
+      const read = PackedCells.readTrusted(new ByteReader(bytes), CELL_COUNT, total);
+      expect([...read.unpack()]).toEqual(cells.map(() => total));
+    }
   });
 });
