@@ -118,7 +118,9 @@ export function connectForBull(url: string): Redis | Cluster {
         ...redisOptions,
       });
     case 'cluster':
-      return new Cluster([...target.nodes], { redisOptions });
+      // A ready check that fails, as in a failover, leaves a connect() that never settles: BullMQ
+      // waits for it, and its worker stands still. Without one, commands fail and are repeated.
+      return new Cluster([...target.nodes], { redisOptions, enableReadyCheck: false });
   }
 }
 
