@@ -25,6 +25,12 @@ export interface DeploymentSettings {
 const HASH_SECRET_BYTES = 8;
 
 /**
+ * What is stored where. 1 (which wrote no number) had no summaries of days: whole days of that time
+ * would be missing in every answer, and nothing would say so.
+ */
+const STORE_LAYOUT = '2';
+
+/**
  * Reads what was settled, or settles it. Safe when many processes start at once.
  * Rejects with RedisRefusedError when a setting differs from what was settled.
  */
@@ -42,7 +48,12 @@ export async function claimDeployment(
   const call = {
     script,
     keys: [deploymentKeys.deployment, deploymentKeys.fence],
-    args: [fenceArg(ack), proposal.hashSecret, JSON.stringify(proposal.partitionTags)],
+    args: [
+      fenceArg(ack),
+      proposal.hashSecret,
+      JSON.stringify(proposal.partitionTags),
+      STORE_LAYOUT,
+    ],
   };
   const settled = parseDeployment(
     await connection.writes.send(deploymentKeys.slot, (node) => runScript(node, call, ack)),
@@ -77,7 +88,9 @@ function spreadTags(connection: RedisConnection, count: number): string[] {
 }
 
 function parseDeployment(reply: unknown): Deployment {
-  const [hashSecret, tagsText] = (reply as (Buffer | null)[]).map((value) => String(value));
+  const [hashSecret, tagsText, layout] = (reply as (Buffer | null)[]).map((value) =>
+    String(value ?? ''),
+  );
   const tags: unknown = parseJson(tagsText ?? '');
   if (
     hashSecret === undefined ||
@@ -88,6 +101,12 @@ function parseDeployment(reply: unknown): Deployment {
   ) {
     throw new StoreUnavailableError(
       `the key ${deploymentKeys.deployment} in Redis is damaged: it must hold a secret and tags`,
+    );
+  }
+  if (layout !== STORE_LAYOUT) {
+    throw new RedisRefusedError(
+      `this Redis was filled by another version of Tally (layout ${layout || '1'} instead of ` +
+        `${STORE_LAYOUT}): use an empty Redis and import its history again`,
     );
   }
   return { hashSecret, partitionTags: tags };

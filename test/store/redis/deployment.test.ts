@@ -65,3 +65,12 @@ test('a damaged record is reported and not replaced', async () => {
   await expect(claimDeployment(connection, UNSET)).rejects.toThrow(StoreUnavailableError);
   expect(await server.cli('HLEN', '{tally}:deployment')).toBe('1');
 });
+
+test('what another version stored is refused, not read as if it were complete', async () => {
+  await claimDeployment(connection, UNSET);
+  await server.cli('HDEL', '{tally}:deployment', 'layout');
+  await expect(claimDeployment(connection, UNSET)).rejects.toThrow(RedisRefusedError);
+  await expect(claimDeployment(connection, UNSET)).rejects.toThrow(/layout 1 instead of 2/);
+  await server.cli('HSET', '{tally}:deployment', 'layout', '3');
+  await expect(claimDeployment(connection, UNSET)).rejects.toThrow(/layout 3 instead of 2/);
+});
