@@ -49,9 +49,9 @@ export function parseStep(text: string): Step | null {
 }
 
 /**
- * Minutes and hours begin where the zone's clock shows a multiple of the step, or skips one; an
- * hour that the clock shows twice is told as two steps if it holds whole ones. Days, weeks and
- * months are those of its calendar, N days counted from 1970-01-01.
+ * Minutes and hours begin where the zone's clock shows a multiple of the step, or skips one, or is
+ * set back into another step; an hour that the clock shows twice is told as two steps if it holds
+ * whole ones. Days, weeks and months are those of its calendar, N days counted from 1970-01-01.
  *
  * A trailing window has as many points as steps fit into it, the last of which holds its end; the
  * first and last points of any other window are cut where it begins and ends. `step` must be one
@@ -120,9 +120,9 @@ function clockStarts(lengthMs: number, stretches: readonly Stretch[]): number[] 
     const starts: number[] = [];
     if (before !== undefined) {
       const shownMs = fromMs - 1 + before.offsetMs;
-      const isNext = Math.floor(wallMs / lengthMs) > Math.floor(shownMs / lengthMs);
+      const isOther = Math.floor(wallMs / lengthMs) !== Math.floor(shownMs / lengthMs);
       const isAgain = wallMs % lengthMs === 0 && before.offsetMs - offsetMs >= lengthMs;
-      if (isNext || isAgain) starts.push(fromMs);
+      if (isOther || isAgain) starts.push(fromMs);
     }
     const firstMs = (Math.floor(wallMs / lengthMs) + 1) * lengthMs - offsetMs;
     for (let atMs = firstMs; atMs < toMs; atMs += lengthMs) starts.push(atMs);
