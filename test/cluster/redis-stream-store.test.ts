@@ -171,6 +171,10 @@ describe('three primaries with a replica each', () => {
     const open = openOn(connection, { ack });
     const primary = await cluster.primaryOf(open.tag);
     const acknowledged: string[] = [];
+    let areSomeAcknowledged = (): void => {};
+    const someAcknowledged = new Promise<void>((resolve) => {
+      areSomeAcknowledged = resolve;
+    });
     let isDone = false;
     const write = async (): Promise<void> => {
       while (!isDone) {
@@ -178,6 +182,7 @@ describe('three primaries with a replica each', () => {
         try {
           await open.store.append(open.partition, [request]);
           acknowledged.push(request.id);
+          areSomeAcknowledged();
         } catch (error) {
           // No acknowledgement: nothing is promised.
           expect(error).toBeInstanceOf(Error);
@@ -193,13 +198,13 @@ describe('three primaries with a replica each', () => {
     };
     const writers = Promise.all([write(), write(), writeThrough()]);
     try {
+      await someAcknowledged;
       const elected = await cluster.killAndFailOver(primary);
       expect(elected.port).not.toBe(primary.port);
     } finally {
       isDone = true;
       await writers;
     }
-    expect(acknowledged.length).toBeGreaterThan(0);
     for (let start = 0; start < acknowledged.length; start += 500) {
       const retries = acknowledged.slice(start, start + 500).map((id) => requestOf({ id }));
       const outcomes = await unacked.store.append(0, retries);
