@@ -15,17 +15,17 @@ import { Prng } from './lib/prng.ts';
 import { cryptoTags, type TagSource } from './lib/random-tag.ts';
 import { StoreUnavailableError } from './lib/store-errors.ts';
 import { hashKeyFromBytes, KeyedHash } from './sketches/hash.ts';
-import { MemoryRegistryStore } from './store/memory/memory-registry-store.ts';
+import { MemoryDocumentStore } from './store/memory/memory-document-store.ts';
 import { MemoryStreamStore } from './store/memory/memory-stream-store.ts';
 import { connectForBull, connectRedis } from './store/redis/connection.ts';
 import { claimDeployment } from './store/redis/deployment.ts';
-import { registryKeys } from './store/redis/keys.ts';
+import { documentKeys } from './store/redis/keys.ts';
 import { RedisRefusedError } from './store/redis/redis-refused-error.ts';
-import { RedisRegistryStore } from './store/redis/redis-registry-store.ts';
+import { RedisDocumentStore } from './store/redis/redis-document-store.ts';
 import { RedisStreamStore } from './store/redis/redis-stream-store.ts';
 import { describeTarget, parseRedisUrl } from './store/redis/redis-url.ts';
 import { COARSEST_LEVEL } from './streams/buckets.ts';
-import type { RegistryStore } from './streams/registry-port.ts';
+import type { DocumentStore } from './lib/document-store.ts';
 import type { StreamStore } from './streams/store-port.ts';
 import { openStreamsRoom } from './streams/streams-room.ts';
 import { BullScheduler } from './workers/bull-scheduler.ts';
@@ -44,7 +44,7 @@ export interface TallyParts {
   /** In place of the store that the configuration names; whoever passes it also closes it. */
   readonly store: StreamStore;
   /** The registry's, beside `store`. Default: one in this process's memory. */
-  readonly registryStore: RegistryStore;
+  readonly registryStore: DocumentStore;
 }
 
 export interface RunningTally {
@@ -57,7 +57,7 @@ export interface RunningTally {
 
 interface OpenStore {
   readonly store: StreamStore;
-  readonly registryStore: RegistryStore;
+  readonly registryStore: DocumentStore;
   readonly hashSecret: string;
   /** Of each partition in Redis; null for a store in this process. */
   readonly partitionTags: readonly string[] | null;
@@ -159,7 +159,7 @@ async function openStore(
 ): Promise<OpenStore> {
   if (parts.store !== undefined) {
     const hashSecret = config.hashSecret ?? parts.tags();
-    const { store, registryStore = new MemoryRegistryStore(parts.tags) } = parts;
+    const { store, registryStore = new MemoryDocumentStore(parts.tags) } = parts;
     return {
       ...{ store, registryStore, hashSecret, partitionTags: null, notes: [] },
       close: () => {},
@@ -178,7 +178,7 @@ function openMemoryStore(
   const store = new MemoryStreamStore({ clock, tags, partitionCount, ...storeLimits(config) });
   return {
     store,
-    registryStore: new MemoryRegistryStore(tags),
+    registryStore: new MemoryDocumentStore(tags),
     hashSecret: config.hashSecret ?? tags(),
     partitionTags: null,
     notes: [
@@ -212,7 +212,7 @@ async function openRedisStore(
     };
     return {
       store: new RedisStreamStore(connection, settings, tags),
-      registryStore: new RedisRegistryStore(connection, registryKeys(), ack, tags),
+      registryStore: new RedisDocumentStore(connection, documentKeys('registry'), ack, tags),
       hashSecret: deployment.hashSecret,
       partitionTags,
       notes: [

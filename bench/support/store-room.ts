@@ -4,8 +4,8 @@ import { cryptoTags } from '../../src/lib/random-tag.ts';
 import { hashKeyFromBytes, KeyedHash } from '../../src/sketches/hash.ts';
 import { connectRedis } from '../../src/store/redis/connection.ts';
 import { claimDeployment } from '../../src/store/redis/deployment.ts';
-import { registryKeys } from '../../src/store/redis/keys.ts';
-import { RedisRegistryStore } from '../../src/store/redis/redis-registry-store.ts';
+import { documentKeys } from '../../src/store/redis/keys.ts';
+import { RedisDocumentStore } from '../../src/store/redis/redis-document-store.ts';
 import { RedisStreamStore } from '../../src/store/redis/redis-stream-store.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/streams/buckets.ts';
 import { openStreamsRoom, type StreamsRoom } from '../../src/streams/streams-room.ts';
@@ -39,7 +39,7 @@ export async function openRoomOnRedis(
   };
   const room = openStreamsRoom({
     store: new RedisStreamStore(connection, settings, cryptoTags),
-    registryStore: new RedisRegistryStore(connection, registryKeys(), null, cryptoTags),
+    registryStore: new RedisDocumentStore(connection, documentKeys('registry'), null, cryptoTags),
     maxStreams: 10_000,
     clock,
     tags: cryptoTags,

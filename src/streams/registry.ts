@@ -27,7 +27,12 @@ import {
   type Moderator,
 } from './moderation.ts';
 import { RegistryRefusedError } from './registry-errors.ts';
-import type { DocumentPut, PutOutcome, RegistryStore, StoredDocument } from './registry-port.ts';
+import type {
+  DocumentPut,
+  PutOutcome,
+  DocumentStore,
+  StoredDocument,
+} from '../lib/document-store.ts';
 import type { SettingsInput } from './settings.ts';
 import { type Segment, shareKeyOf } from './shares.ts';
 import {
@@ -46,7 +51,7 @@ import { type ProfileDefaults, StreamProfile } from './stream-profile.ts';
 export type { StreamProfile } from './stream-profile.ts';
 
 export interface RegistryOptions {
-  readonly store: RegistryStore;
+  readonly store: DocumentStore;
   readonly clock: Clock;
   readonly tags: TagSource;
   readonly defaults: ProfileDefaults;
@@ -357,10 +362,10 @@ export class StreamRegistry {
         this.#checkedAtMs = Number.NEGATIVE_INFINITY;
         throw error;
       });
-      for (const [index, { stream, tag, text }] of slice.entries()) {
+      for (const [index, { name, tag, text }] of slice.entries()) {
         if (decided[index] !== 'applied') continue;
         this.#revision = null;
-        this.#take(stream, text === null ? null : { tag, text });
+        this.#take(name, text === null ? null : { tag, text });
       }
       outcomes.push(...decided);
     }
@@ -385,7 +390,7 @@ function* slicesOf(changes: readonly Replacement[], tags: TagSource): Iterable<D
       slice = [];
       bytes = text?.length ?? 0;
     }
-    slice.push({ stream, expectedTag, tag: tags(), text });
+    slice.push({ name: stream, expectedTag, tag: tags(), text });
   }
   if (slice.length > 0) yield slice;
 }

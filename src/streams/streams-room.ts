@@ -11,14 +11,14 @@ import { EventIngest } from './ingest.ts';
 import { StreamQueries } from './queries.ts';
 import { StreamReader } from './reader.ts';
 import { StreamRegistry } from './registry.ts';
-import type { RegistryStore } from './registry-port.ts';
+import type { DocumentStore } from '../lib/document-store.ts';
 import { RegistryUpkeep } from './registry-upkeep.ts';
 import { defaultSettings } from './settings.ts';
 import type { StreamStore } from './store-port.ts';
 
 export interface StreamsRoomOptions {
   readonly store: StreamStore;
-  readonly registryStore: RegistryStore;
+  readonly registryStore: DocumentStore;
   readonly clock: Clock;
   readonly tags: TagSource;
   readonly hash: KeyedHash;

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { problem } from '../../src/api/answer-schemas.ts';
 import { Prng } from '../../src/lib/prng.ts';
 import { seededTags } from '../../src/lib/random-tag.ts';
-import { MemoryRegistryStore } from '../../src/store/memory/memory-registry-store.ts';
+import { MemoryDocumentStore } from '../../src/store/memory/memory-document-store.ts';
 import { streamInfo } from '../../src/api/stream-schemas.ts';
 import { startTestTally, type TestTally } from '../support/tally.ts';
 
@@ -173,8 +173,8 @@ describe('settings of a stream', () => {
 
   test('that are damaged harm their own stream only, and deleting it repairs it', async () => {
     const tags = seededTags(new Prng(3));
-    const registryStore = new MemoryRegistryStore(tags);
-    const damaged = { stream: 'default', expectedTag: null, tag: tags(), text: '{"version":1' };
+    const registryStore = new MemoryDocumentStore(tags);
+    const damaged = { name: 'default', expectedTag: null, tag: tags(), text: '{"version":1' };
     await registryStore.putDocuments([damaged], 10);
     tally = await startTestTally({ registryStore });
     const asked = [

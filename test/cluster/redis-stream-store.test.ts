@@ -3,11 +3,11 @@ import { OutcomeUnknownError, StoreUnavailableError } from '../../src/lib/store-
 import { connectRedis, type RedisConnection } from '../../src/store/redis/connection.ts';
 import { claimDeployment } from '../../src/store/redis/deployment.ts';
 import { slotOfHashTag } from '../../src/store/redis/hash-slot.ts';
-import { deploymentKeys, registryKeys } from '../../src/store/redis/keys.ts';
-import { RedisRegistryStore } from '../../src/store/redis/redis-registry-store.ts';
+import { deploymentKeys, documentKeys } from '../../src/store/redis/keys.ts';
+import { RedisDocumentStore } from '../../src/store/redis/redis-document-store.ts';
 import { RedisRefusedError } from '../../src/store/redis/redis-refused-error.ts';
 import { newTag, requestOf } from '../contract/harness.ts';
-import { describeRegistryStore } from '../contract/registry-store.contract.ts';
+import { describeRegistryStore } from '../contract/document-store.contract.ts';
 import { describeStreamStore } from '../contract/stream-store.contract.ts';
 import { openOn } from '../store/redis/redis-harness.ts';
 import { type RedisCluster, startCluster } from '../support/redis-cluster.ts';
@@ -54,7 +54,11 @@ describe('three primaries', () => {
   describeRegistryStore({
     open: async () => {
       registryCount += 1;
-      return new RedisRegistryStore(connection, registryKeys(`registry${registryCount}`), null);
+      return new RedisDocumentStore(
+        connection,
+        documentKeys('registry', `registry${registryCount}`),
+        null,
+      );
     },
   });
 

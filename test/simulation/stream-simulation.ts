@@ -3,7 +3,7 @@ import { Prng } from '../../src/lib/prng.ts';
 import { seededTags } from '../../src/lib/random-tag.ts';
 import { OutcomeUnknownError, StoreUnavailableError } from '../../src/lib/store-errors.ts';
 import { KeyedHash } from '../../src/sketches/hash.ts';
-import { MemoryRegistryStore } from '../../src/store/memory/memory-registry-store.ts';
+import { MemoryDocumentStore } from '../../src/store/memory/memory-document-store.ts';
 import { readShareIndex } from '../../src/streams/share-index.ts';
 import { CLOSED_SHAPE, type SummaryShape } from '../../src/sketches/summary.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/streams/buckets.ts';
@@ -90,7 +90,7 @@ class Simulation {
   readonly #clock: ManualClock;
   readonly #turns: Turns;
   readonly #store: ReplicatedStore;
-  readonly #registryStore: MemoryRegistryStore;
+  readonly #registryStore: MemoryDocumentStore;
   readonly #hash: KeyedHash;
   readonly #auditor = new Auditor();
   readonly #servers: Server[] = [];
@@ -150,7 +150,7 @@ class Simulation {
       maxRememberedIds: 10_000,
     };
     this.#store = new ReplicatedStore(options, prng, canary);
-    this.#registryStore = new MemoryRegistryStore(options.tags);
+    this.#registryStore = new MemoryDocumentStore(options.tags);
   }
 
   async run(): Promise<SimulationReport> {

@@ -99,7 +99,7 @@ describe('what folds and compacts', () => {
     const pipeline = new Pipeline();
     await pipeline.send([{ stream: 'bad' }, { stream: 'good' }]);
     const [document] = await pipeline.registryStore.readDocuments(['bad']);
-    const put = { stream: 'bad', expectedTag: document!.tag, tag: pipeline.tags(), text: '{' };
+    const put = { name: 'bad', expectedTag: document!.tag, tag: pipeline.tags(), text: '{' };
     await pipeline.registryStore.putDocuments([put], 10);
     await pipeline.clock.advance(REGISTRY_FRESH_MS);
     await pipeline.compactAll();

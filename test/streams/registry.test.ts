@@ -6,7 +6,7 @@ import {
   OutcomeUnknownError,
   StoreUnavailableError,
 } from '../../src/lib/store-errors.ts';
-import { MemoryRegistryStore } from '../../src/store/memory/memory-registry-store.ts';
+import { MemoryDocumentStore } from '../../src/store/memory/memory-document-store.ts';
 import { REGISTRY_FRESH_MS, REGISTRY_WAIT_MS } from '../../src/streams/limits.ts';
 import type { StreamRegistry } from '../../src/streams/registry.ts';
 import {
@@ -54,7 +54,7 @@ describe('the copy of a process', () => {
     const store = new WatchedRegistryStore(setup.memory);
     const registry = setup.start(store);
     await admitStream(registry, 'a');
-    store.inner = new MemoryRegistryStore(setup.tags);
+    store.inner = new MemoryDocumentStore(setup.tags);
     expect((await registry.of('a')).hasEvents).toBe(true);
     await setup.clock.advance(REGISTRY_FRESH_MS);
     expect((await registry.of('a')).hasEvents).toBe(false);
@@ -122,7 +122,7 @@ describe('the copy of a process', () => {
       '{"version":1,"hasEvents":true,"settings":{"kMax":"7"}}',
     ];
     for (const [index, text] of texts.entries()) {
-      const put = { stream: `damaged-${index}`, expectedTag: null, tag: setup.tags(), text };
+      const put = { name: `damaged-${index}`, expectedTag: null, tag: setup.tags(), text };
       await setup.memory.putDocuments([put], 100);
     }
     await setup.clock.advance(REGISTRY_FRESH_MS);

@@ -134,7 +134,7 @@ describe('streams that are new', () => {
 
   test('with a damaged document are rejected by index, and others are not', async () => {
     const pipeline = new Pipeline();
-    const put = { stream: 'bad', expectedTag: null, tag: pipeline.tags(), text: '{' };
+    const put = { name: 'bad', expectedTag: null, tag: pipeline.tags(), text: '{' };
     await pipeline.registryStore.putDocuments([put], 10);
     await pipeline.clock.advance(REGISTRY_FRESH_MS);
     expect(await pipeline.send([{ stream: 'bad' }, { stream: 'good' }])).toMatchObject({

@@ -3,7 +3,7 @@ import { Prng } from '../../src/lib/prng.ts';
 import { seededTags } from '../../src/lib/random-tag.ts';
 import { KeyedHash } from '../../src/sketches/hash.ts';
 import { CLOSED_SHAPE, PART_SHAPE, type SummaryShape } from '../../src/sketches/summary.ts';
-import { MemoryRegistryStore } from '../../src/store/memory/memory-registry-store.ts';
+import { MemoryDocumentStore } from '../../src/store/memory/memory-document-store.ts';
 import {
   type MemoryStoreOptions,
   MemoryStreamStore,
@@ -56,7 +56,7 @@ export class Pipeline {
   readonly watched: WatchedStore;
   readonly hash = new KeyedHash({ k0: 0x01234567, k1: 0x89abcdef });
   readonly tags = seededTags(new Prng(7));
-  readonly registryStore = new MemoryRegistryStore(this.tags);
+  readonly registryStore = new MemoryDocumentStore(this.tags);
   readonly partContext;
   readonly closedContext;
   readonly ingest: EventIngest;

@@ -2,11 +2,11 @@ import { ManualClock } from '../../src/lib/clock.ts';
 import { Prng } from '../../src/lib/prng.ts';
 import { seededTags } from '../../src/lib/random-tag.ts';
 import { CLOSED_SHAPE } from '../../src/sketches/summary.ts';
-import { MemoryRegistryStore } from '../../src/store/memory/memory-registry-store.ts';
+import { MemoryDocumentStore } from '../../src/store/memory/memory-document-store.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/streams/buckets.ts';
 import { REGISTRY_SETTLE_MS } from '../../src/streams/limits.ts';
 import { StreamRegistry } from '../../src/streams/registry.ts';
-import type { RegistryStore } from '../../src/streams/registry-port.ts';
+import type { DocumentStore } from '../../src/lib/document-store.ts';
 import { defaultSettings } from '../../src/streams/settings.ts';
 import type { NewValues } from '../../src/streams/stream-document.ts';
 
@@ -16,26 +16,26 @@ export const MAX_FUTURE_MS = MINUTE_MS;
 export const SETTLED_MS = START_MS + REGISTRY_SETTLE_MS + MAX_FUTURE_MS;
 export const RETENTION = { minute: 25 * HOUR_MS, hour: 32 * DAY_MS, day: 400 * DAY_MS };
 
-type Method = keyof RegistryStore;
+type Method = keyof DocumentStore;
 
 /** A registry store that counts its calls, and whose calls can be delayed, refused or answered. */
-export class WatchedRegistryStore implements RegistryStore {
+export class WatchedRegistryStore implements DocumentStore {
   readonly calls: Method[] = [];
   around: <T>(method: Method, call: () => Promise<T>) => Promise<T> = (_, call) => call();
   /** Replaced to make the store go back to an older state. */
-  inner: RegistryStore;
+  inner: DocumentStore;
 
-  constructor(inner: RegistryStore) {
+  constructor(inner: DocumentStore) {
     this.inner = inner;
   }
 
-  readonly readRevision: RegistryStore['readRevision'] = () =>
+  readonly readRevision: DocumentStore['readRevision'] = () =>
     this.#watch('readRevision', () => this.inner.readRevision());
-  readonly readTags: RegistryStore['readTags'] = () =>
+  readonly readTags: DocumentStore['readTags'] = () =>
     this.#watch('readTags', () => this.inner.readTags());
-  readonly readDocuments: RegistryStore['readDocuments'] = (streams) =>
+  readonly readDocuments: DocumentStore['readDocuments'] = (streams) =>
     this.#watch('readDocuments', () => this.inner.readDocuments(streams));
-  readonly putDocuments: RegistryStore['putDocuments'] = (puts, max) =>
+  readonly putDocuments: DocumentStore['putDocuments'] = (puts, max) =>
     this.#watch('putDocuments', () => this.inner.putDocuments(puts, max));
 
   #watch<T>(method: Method, call: () => Promise<T>): Promise<T> {
@@ -48,7 +48,7 @@ export class WatchedRegistryStore implements RegistryStore {
 export class RegistrySetup {
   readonly clock = new ManualClock(START_MS);
   readonly tags = seededTags(new Prng(7));
-  readonly memory = new MemoryRegistryStore(this.tags);
+  readonly memory = new MemoryDocumentStore(this.tags);
   /** Shares that were dropped, in order. */
   readonly dropped: string[] = [];
   /** In place of what drops shares. */
@@ -59,7 +59,7 @@ export class RegistrySetup {
     this.#maxStreams = maxStreams;
   }
 
-  start(store: RegistryStore = this.memory): StreamRegistry {
+  start(store: DocumentStore = this.memory): StreamRegistry {
     return new StreamRegistry({
       store,
       clock: this.clock,

@@ -6,9 +6,9 @@ import { ManualClock } from '../../src/lib/clock.ts';
 import { Prng } from '../../src/lib/prng.ts';
 import { seededTags } from '../../src/lib/random-tag.ts';
 import { startTally } from '../../src/main.ts';
-import { MemoryRegistryStore } from '../../src/store/memory/memory-registry-store.ts';
+import { MemoryDocumentStore } from '../../src/store/memory/memory-document-store.ts';
 import { MemoryStreamStore } from '../../src/store/memory/memory-stream-store.ts';
-import type { RegistryStore } from '../../src/streams/registry-port.ts';
+import type { DocumentStore } from '../../src/lib/document-store.ts';
 import type { StreamStore } from '../../src/streams/store-port.ts';
 
 /** Half past, so that windows of minutes and of hours differ. */
@@ -55,7 +55,7 @@ export interface TestTallyOptions {
   readonly env?: Record<string, string>;
   readonly partitions?: number;
   /** Default: an empty one. */
-  readonly registryStore?: RegistryStore;
+  readonly registryStore?: DocumentStore;
 }
 
 /** A whole server on the memory store, with a clock that moves only when told. */
@@ -80,7 +80,7 @@ export async function startTestTally(options: TestTallyOptions = {}): Promise<Te
     tags,
     logger: pino({ level: config.logLevel }, linesInto(log)),
     store: controlled(store, control),
-    registryStore: options.registryStore ?? new MemoryRegistryStore(tags),
+    registryStore: options.registryStore ?? new MemoryDocumentStore(tags),
   });
   const { url } = tally;
   return {

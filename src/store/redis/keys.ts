@@ -91,24 +91,28 @@ export const deploymentKeys = {
   fence: keyOf(DEPLOYMENT_TAG, 'fence'),
 } as const;
 
-/** All in one slot: the deployment's own, unless another hash tag is given. */
-export interface RegistryKeys {
+/** All in one slot. */
+export interface DocumentKeys {
   readonly slot: number;
   /** String: another one after every change of a document. */
   readonly revision: RedisKey;
-  /** Hash: name of a stream -> tag of its document. */
+  /** Hash: name -> tag of its document. */
   readonly tags: RedisKey;
-  /** Hash: name of a stream -> tag and text of its document. */
+  /** Hash: name -> tag and text of its document. */
   readonly documents: RedisKey;
   readonly fence: RedisKey;
 }
 
-export function registryKeys(tag: string = DEPLOYMENT_TAG): RegistryKeys {
+/** Which documents: those of streams, or those of boards. */
+export type DocumentKind = 'registry' | 'boards';
+
+/** In the deployment's own slot, unless another hash tag is given. */
+export function documentKeys(kind: DocumentKind, tag: string = DEPLOYMENT_TAG): DocumentKeys {
   return {
     slot: slotOfHashTag(tag),
-    revision: keyOf(tag, 'registry:revision'),
-    tags: keyOf(tag, 'registry:tags'),
-    documents: keyOf(tag, 'registry:documents'),
+    revision: keyOf(tag, `${kind}:revision`),
+    tags: keyOf(tag, `${kind}:tags`),
+    documents: keyOf(tag, `${kind}:documents`),
     fence: keyOf(tag, 'fence'),
   };
 }

@@ -1,4 +1,4 @@
-import type { PutOutcome } from '../../streams/registry-port.ts';
+import type { PutOutcome } from '../../lib/document-store.ts';
 import type { AppendOutcome, CommitOutcome } from '../../streams/store-port.ts';
 import { unexpectedReply } from './replies.ts';
 

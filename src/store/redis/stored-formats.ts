@@ -5,7 +5,7 @@
 import { assert } from '../../lib/assert.ts';
 import type { Tag } from '../../lib/random-tag.ts';
 import { LEVELS } from '../../streams/buckets.ts';
-import type { StoredDocument } from '../../streams/registry-port.ts';
+import type { StoredDocument } from '../../lib/document-store.ts';
 import {
   type AppendRequest,
   FIRST_GENERATION,

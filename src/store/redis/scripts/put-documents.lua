@@ -1,9 +1,9 @@
 #!lua
 --[[ put-documents.lua
-  Purpose   Replaces documents of the registry, each only where the one that was read still is.
+  Purpose   Replaces documents, each only where the one that was read still is.
   KEYS      1 revision  2 tags  3 documents  4 fence
   ARGV      1 '1': write the fence key, else '0'   2 the next revision   3 documents there may be
-            4.. four for each put, of different streams: name of the stream, tag that must be there
+            4.. four for each put, of different names: the name, tag that must be there
             now ('' for none), new tag, text ('': the document goes)
   Returns   one for each put: 1 applied, now or before by a repetition of the same put
             -1 conflict: another tag | -2 full: there is no room for one more document
@@ -25,8 +25,8 @@ local document_count = redis.call('HLEN', TAGS)
 
 local replies, writes = {}, {}
 for i = FIRST_PUT, #ARGV, PUT_ARGS do
-  local put = { stream = ARGV[i], expected = ARGV[i + 1], tag = ARGV[i + 2], text = ARGV[i + 3] }
-  local tag_now = redis.call('HGET', TAGS, put.stream) or ''
+  local put = { name = ARGV[i], expected = ARGV[i + 1], tag = ARGV[i + 2], text = ARGV[i + 3] }
+  local tag_now = redis.call('HGET', TAGS, put.name) or ''
   local tag_then = put.text == '' and '' or put.tag
   local code = APPLIED
   if tag_now ~= tag_then then
@@ -48,11 +48,11 @@ end
 
 for _, put in ipairs(writes) do
   if put.text == '' then
-    redis.call('HDEL', TAGS, put.stream)
-    redis.call('HDEL', DOCUMENTS, put.stream)
+    redis.call('HDEL', TAGS, put.name)
+    redis.call('HDEL', DOCUMENTS, put.name)
   else
-    redis.call('HSET', TAGS, put.stream, put.tag)
-    redis.call('HSET', DOCUMENTS, put.stream, put.tag .. put.text)
+    redis.call('HSET', TAGS, put.name, put.tag)
+    redis.call('HSET', DOCUMENTS, put.name, put.tag .. put.text)
   end
 end
 if #writes > 0 then

@@ -1,5 +1,5 @@
 /**
- * The port of the registry: one small document for each stream, all in one atomic place. A document
+ * The port of documents: one small document for each name, all in one atomic place. A document
  * is replaced only where it is still the one that was read (its tag says so), so that no change is
  * lost and no two processes decide differently.
  *
@@ -13,7 +13,7 @@ export interface StoredDocument {
 }
 
 export interface DocumentPut {
-  readonly stream: string;
+  readonly name: string;
   /** Of the document that must be there now; null: there must be none. */
   readonly expectedTag: Tag | null;
   /** New and random: it tells a repetition of this very put from everything else. */
@@ -30,13 +30,13 @@ export type PutOutcome =
   /** There are too many documents for one more; nothing was done. */
   | 'full';
 
-export interface RegistryStore {
+export interface DocumentStore {
   /** Changes with every put that is applied, and whenever the store goes back to an older state. */
   readRevision(): Promise<string>;
   /** Of every document. */
   readTags(): Promise<ReadonlyMap<string, Tag>>;
   /** In the order asked for; null where there is none. */
-  readDocuments(streams: readonly string[]): Promise<(StoredDocument | null)[]>;
-  /** Applies each or not, all in one step; of different streams. */
+  readDocuments(names: readonly string[]): Promise<(StoredDocument | null)[]>;
+  /** Applies each or not, all in one step; of different names. */
   putDocuments(puts: readonly DocumentPut[], maxDocuments: number): Promise<PutOutcome[]>;
 }

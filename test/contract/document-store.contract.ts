@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import type { DocumentPut, RegistryStore } from '../../src/streams/registry-port.ts';
+import type { DocumentPut, DocumentStore } from '../../src/lib/document-store.ts';
 import { newTag } from './harness.ts';
 
 /** Gives each test a registry that is empty and of its own. */
 export interface RegistryStoreHarness {
-  open(): Promise<RegistryStore>;
+  open(): Promise<DocumentStore>;
 }
 
 const ROOM = 1_000;
 
-function putOf(fields: Partial<DocumentPut> & { readonly stream: string }): DocumentPut {
+function putOf(fields: Partial<DocumentPut> & { readonly name: string }): DocumentPut {
   return { expectedTag: null, tag: newTag(), text: '{"a":1}', ...fields };
 }
 
@@ -28,13 +28,11 @@ export function describeRegistryStore(harness: RegistryStoreHarness): void {
     test('a put is read back with its tag, whatever the name and the text', async () => {
       const store = await harness.open();
       const names = ['a', '__proto__', 'ключ:{x}\x1f', '7'];
-      const puts = names.map((stream) =>
-        putOf({ stream, text: `{"\u{1f600}":"${stream}\\u0000"}` }),
-      );
+      const puts = names.map((name) => putOf({ name, text: `{"\u{1f600}":"${name}\\u0000"}` }));
       expect(await store.putDocuments(puts, ROOM)).toEqual(names.map(() => 'applied'));
       const documents = puts.map(({ tag, text }) => ({ tag, text }));
       expect(await store.readDocuments([...names, 'b'])).toEqual([...documents, null]);
-      expect(await store.readTags()).toEqual(new Map(puts.map(({ stream, tag }) => [stream, tag])));
+      expect(await store.readTags()).toEqual(new Map(puts.map(({ name, tag }) => [name, tag])));
     });
 
     test('every put that is applied changes the revision, and no other does', async () => {
@@ -45,12 +43,12 @@ export function describeRegistryStore(harness: RegistryStoreHarness): void {
         revisions.push(await store.readRevision());
         return outcome!;
       };
-      const first = putOf({ stream: 'a' });
+      const first = putOf({ name: 'a' });
       expect(await put(first)).toBe('applied');
-      expect(await put(putOf({ stream: 'a' }))).toBe('conflict');
-      expect(await put(putOf({ stream: 'b' }))).toBe('full');
+      expect(await put(putOf({ name: 'a' }))).toBe('conflict');
+      expect(await put(putOf({ name: 'b' }))).toBe('full');
       expect(await put(first)).toBe('applied');
-      expect(await put(putOf({ stream: 'a', expectedTag: first.tag }))).toBe('applied');
+      expect(await put(putOf({ name: 'a', expectedTag: first.tag }))).toBe('applied');
       const [none, created, conflicted, refused, repeated, replaced] = revisions;
       expect(new Set([none, created, replaced]).size).toBe(3);
       expect([conflicted, refused, repeated]).toEqual([created, created, created]);
@@ -58,11 +56,11 @@ export function describeRegistryStore(harness: RegistryStoreHarness): void {
 
     test('a document is replaced and removed only where the one that was read still is', async () => {
       const store = await harness.open();
-      const first = putOf({ stream: 'a', text: '1' });
-      const second = putOf({ stream: 'a', expectedTag: first.tag, text: '2' });
-      const late = putOf({ stream: 'a', expectedTag: first.tag, text: '3' });
+      const first = putOf({ name: 'a', text: '1' });
+      const second = putOf({ name: 'a', expectedTag: first.tag, text: '2' });
+      const late = putOf({ name: 'a', expectedTag: first.tag, text: '3' });
       const lateRemoval = { ...late, text: null };
-      const removal = putOf({ stream: 'a', expectedTag: second.tag, text: null });
+      const removal = putOf({ name: 'a', expectedTag: second.tag, text: null });
       const [unread] = await store.putDocuments([late], ROOM);
       expect(unread).toBe('conflict');
       const outcomes = [];
@@ -79,14 +77,10 @@ export function describeRegistryStore(harness: RegistryStoreHarness): void {
 
     test('puts of one call are decided each by itself', async () => {
       const store = await harness.open();
-      const a = putOf({ stream: 'a' });
+      const a = putOf({ name: 'a' });
       await store.putDocuments([a], ROOM);
       const outcomes = await store.putDocuments(
-        [
-          putOf({ stream: 'a' }),
-          putOf({ stream: 'b' }),
-          putOf({ stream: 'a', expectedTag: a.tag }),
-        ],
+        [putOf({ name: 'a' }), putOf({ name: 'b' }), putOf({ name: 'a', expectedTag: a.tag })],
         ROOM,
       );
       expect(outcomes).toEqual(['conflict', 'applied', 'applied']);
@@ -94,13 +88,13 @@ export function describeRegistryStore(harness: RegistryStoreHarness): void {
 
     test('there are as many documents as there may be, and not one more', async () => {
       const store = await harness.open();
-      const puts = ['a', 'b', 'c', 'd'].map((stream) => putOf({ stream }));
+      const puts = ['a', 'b', 'c', 'd'].map((name) => putOf({ name }));
       expect(await store.putDocuments(puts.slice(0, 3), 2)).toEqual(['applied', 'applied', 'full']);
       const [a] = puts;
-      const changed = putOf({ stream: 'a', expectedTag: a!.tag });
+      const changed = putOf({ name: 'a', expectedTag: a!.tag });
       // A change needs no room; a removal makes some, also for a put of the same call.
       expect(await store.putDocuments([changed], 2)).toEqual(['applied']);
-      const removed = putOf({ stream: 'a', expectedTag: changed.tag, text: null });
+      const removed = putOf({ name: 'a', expectedTag: changed.tag, text: null });
       expect(await store.putDocuments([removed, ...puts.slice(2)], 2)).toEqual([
         ...['applied', 'applied', 'full'],
       ]);
@@ -109,7 +103,7 @@ export function describeRegistryStore(harness: RegistryStoreHarness): void {
 
     test('of puts that race for one document exactly one is applied', async () => {
       const store = await harness.open();
-      const puts = Array.from({ length: 20 }, () => putOf({ stream: 'a' }));
+      const puts = Array.from({ length: 20 }, () => putOf({ name: 'a' }));
       const outcomes = await Promise.all(puts.map((put) => store.putDocuments([put], ROOM)));
       expect(outcomes.flat().filter((outcome) => outcome === 'applied')).toHaveLength(1);
     });

@@ -2,12 +2,12 @@ import type { Tag, TagSource } from '../../lib/random-tag.ts';
 import type {
   DocumentPut,
   PutOutcome,
-  RegistryStore,
+  DocumentStore,
   StoredDocument,
-} from '../../streams/registry-port.ts';
+} from '../../lib/document-store.ts';
 
-/** The registry's port in this process's memory; each method is one turn of the event loop. */
-export class MemoryRegistryStore implements RegistryStore {
+/** Documents in this process's memory; each method is one turn of the event loop. */
+export class MemoryDocumentStore implements DocumentStore {
   readonly #tags: TagSource;
   readonly #documents = new Map<string, StoredDocument>();
   #revision: Tag | '' = '';
@@ -21,24 +21,24 @@ export class MemoryRegistryStore implements RegistryStore {
   }
 
   async readTags(): Promise<ReadonlyMap<string, Tag>> {
-    return new Map([...this.#documents].map(([stream, { tag }]) => [stream, tag]));
+    return new Map([...this.#documents].map(([name, { tag }]) => [name, tag]));
   }
 
-  async readDocuments(streams: readonly string[]): Promise<(StoredDocument | null)[]> {
-    return streams.map((stream) => this.#documents.get(stream) ?? null);
+  async readDocuments(names: readonly string[]): Promise<(StoredDocument | null)[]> {
+    return names.map((name) => this.#documents.get(name) ?? null);
   }
 
   async putDocuments(puts: readonly DocumentPut[], maxDocuments: number): Promise<PutOutcome[]> {
     return puts.map((put) => this.#put(put, maxDocuments));
   }
 
-  #put({ stream, expectedTag, tag, text }: DocumentPut, maxDocuments: number): PutOutcome {
-    const tagNow = this.#documents.get(stream)?.tag ?? null;
+  #put({ name, expectedTag, tag, text }: DocumentPut, maxDocuments: number): PutOutcome {
+    const tagNow = this.#documents.get(name)?.tag ?? null;
     if (tagNow === (text === null ? null : tag)) return 'applied';
     if (tagNow !== expectedTag) return 'conflict';
     if (tagNow === null && this.#documents.size >= maxDocuments) return 'full';
-    if (text === null) this.#documents.delete(stream);
-    else this.#documents.set(stream, { tag, text });
+    if (text === null) this.#documents.delete(name);
+    else this.#documents.set(name, { tag, text });
     this.#revision = this.#tags();
     return 'applied';
   }

@@ -2,27 +2,27 @@ import { cryptoTags, type Tag, type TagSource } from '../../lib/random-tag.ts';
 import type {
   DocumentPut,
   PutOutcome,
-  RegistryStore,
+  DocumentStore,
   StoredDocument,
-} from '../../streams/registry-port.ts';
+} from '../../lib/document-store.ts';
 import type { RedisConnection } from './connection.ts';
-import type { RegistryKeys } from './keys.ts';
+import type { DocumentKeys } from './keys.ts';
 import { type AckPolicy, fenceArg, loadScript, runScript } from './lua-script.ts';
 import { arrayOf, pairsOf } from './replies.ts';
 import { putOutcome } from './script-codes.ts';
 import { decodeDocument } from './stored-formats.ts';
 
-/** The registry in the deployment's own slot, beside what its processes settled. */
-export class RedisRegistryStore implements RegistryStore {
+/** All documents of a kind in one slot. */
+export class RedisDocumentStore implements DocumentStore {
   readonly #connection: RedisConnection;
-  readonly #keys: RegistryKeys;
+  readonly #keys: DocumentKeys;
   readonly #ack: AckPolicy | null;
   readonly #tags: TagSource;
   readonly #script = loadScript('put-documents');
 
   constructor(
     connection: RedisConnection,
-    keys: RegistryKeys,
+    keys: DocumentKeys,
     ack: AckPolicy | null,
     tags: TagSource = cryptoTags,
   ) {
@@ -39,17 +39,17 @@ export class RedisRegistryStore implements RegistryStore {
 
   async readTags(): Promise<ReadonlyMap<string, Tag>> {
     const { slot, tags } = this.#keys;
-    // Not as an object: a stream may be called `__proto__`.
+    // Not as an object: a name may be `__proto__`.
     const found = await this.#connection.reads.send(slot, (node) => node.call('HGETALL', tags));
     const pairs = pairsOf(arrayOf(found, 'hgetall'));
-    return new Map(pairs.map(([stream, tag]) => [String(stream), String(tag)]));
+    return new Map(pairs.map(([name, tag]) => [String(name), String(tag)]));
   }
 
-  async readDocuments(streams: readonly string[]): Promise<(StoredDocument | null)[]> {
-    if (streams.length === 0) return [];
+  async readDocuments(names: readonly string[]): Promise<(StoredDocument | null)[]> {
+    if (names.length === 0) return [];
     const { slot, documents } = this.#keys;
     const found = await this.#connection.reads.send(slot, (node) =>
-      node.hmget(documents, ...streams),
+      node.hmget(documents, ...names),
     );
     return found.map(decodeDocument);
   }
@@ -58,7 +58,7 @@ export class RedisRegistryStore implements RegistryStore {
     if (puts.length === 0) return [];
     const { slot, revision, tags, documents, fence } = this.#keys;
     const putArgs = puts.flatMap((put) => [
-      ...[put.stream, put.expectedTag ?? '', put.tag, put.text ?? ''],
+      ...[put.name, put.expectedTag ?? '', put.tag, put.text ?? ''],
     ]);
     const call = {
       script: this.#script,

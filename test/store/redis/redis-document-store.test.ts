@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OutcomeUnknownError, StoreUnavailableError } from '../../../src/lib/store-errors.ts';
 import { connectRedis, type RedisConnection } from '../../../src/store/redis/connection.ts';
-import { registryKeys } from '../../../src/store/redis/keys.ts';
-import { RedisRegistryStore } from '../../../src/store/redis/redis-registry-store.ts';
+import { documentKeys } from '../../../src/store/redis/keys.ts';
+import { RedisDocumentStore } from '../../../src/store/redis/redis-document-store.ts';
 import { newTag } from '../../contract/harness.ts';
-import { describeRegistryStore } from '../../contract/registry-store.contract.ts';
+import { describeRegistryStore } from '../../contract/document-store.contract.ts';
 import { RegistrySetup, valuesOf } from '../../support/registry-setup.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
@@ -24,18 +24,18 @@ afterAll(async () => {
 
 function freshKeys() {
   openedCount += 1;
-  return registryKeys(`registry${openedCount}`);
+  return documentKeys('registry', `registry${openedCount}`);
 }
 
-describeRegistryStore({ open: async () => new RedisRegistryStore(connection, freshKeys(), null) });
+describeRegistryStore({ open: async () => new RedisDocumentStore(connection, freshKeys(), null) });
 
-const put = { stream: 'a', expectedTag: null, tag: newTag(), text: '{}' };
+const put = { name: 'a', expectedTag: null, tag: newTag(), text: '{}' };
 
 test.each(['revision', 'tags', 'documents'] as const)(
   'a %s that holds something else fails before anything is written',
   async (which) => {
     const keys = freshKeys();
-    const store = new RedisRegistryStore(connection, keys, null);
+    const store = new RedisDocumentStore(connection, keys, null);
     await server.cli('LPUSH', keys[which], 'x');
     await expect(store.putDocuments([put], 10)).rejects.toThrow(StoreUnavailableError);
     const others = [keys.revision, keys.tags, keys.documents].filter((key) => key !== keys[which]);
@@ -45,10 +45,10 @@ test.each(['revision', 'tags', 'documents'] as const)(
 
 test('a put that too few replicas have is of unknown outcome, and may be repeated', async () => {
   const keys = freshKeys();
-  const store = new RedisRegistryStore(connection, keys, { replicas: 1, timeoutMs: 50 });
+  const store = new RedisDocumentStore(connection, keys, { replicas: 1, timeoutMs: 50 });
   await expect(store.putDocuments([put], 10)).rejects.toThrow(OutcomeUnknownError);
   expect((await server.cli('EXISTS', keys.fence)).trim()).toBe('1');
-  const known = new RedisRegistryStore(connection, keys, null);
+  const known = new RedisDocumentStore(connection, keys, null);
   expect(await known.putDocuments([put], 10)).toEqual(['applied']);
   expect(await known.readDocuments(['a'])).toEqual([{ tag: put.tag, text: put.text }]);
 });
@@ -59,7 +59,7 @@ test('two processes that race for the last places of a dimension give each once'
   const other = await connectRedis(server.url);
   try {
     const processes = [connection, other].map((its) =>
-      setup.start(new RedisRegistryStore(its, keys, null)),
+      setup.start(new RedisDocumentStore(its, keys, null)),
     );
     await processes[0]!.changeSettings('s', { dimensions: [{ name: 'd', maxValues: 10 }] });
     await Promise.all(processes.map((registry) => registry.of('s')));
@@ -70,7 +70,7 @@ test('two processes that race for the last places of a dimension give each once'
     });
     const given = (await Promise.all(admissions)).filter(Boolean);
     expect(given).toHaveLength(10);
-    const profile = await setup.start(new RedisRegistryStore(other, keys, null)).of('s');
+    const profile = await setup.start(new RedisDocumentStore(other, keys, null)).of('s');
     expect(profile.valuesOf('d')).toHaveLength(11);
   } finally {
     other.close();
