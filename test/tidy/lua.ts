@@ -1,4 +1,5 @@
-import type { SourceFile } from './repository.ts';
+import { posix } from 'node:path';
+import { readFile, type SourceFile } from './repository.ts';
 
 const HEADER_WORDS = ['Purpose', 'KEYS', 'ARGV', 'Returns', 'Atomic +because', 'Bound'];
 /** Redis commands that a script may call and that name no key. */
@@ -18,7 +19,7 @@ export function missingHeaderWords(file: SourceFile): string[] {
  */
 export function undeclaredKeys(file: SourceFile): string[] {
   const code = withoutComments(file.text);
-  const declared = namesBoundToKeys(code);
+  const declared = namesBoundToKeys(withoutComments(beginningOf(file)) + code);
   const reasons: string[] = [];
   const lines = code.split('\n');
   for (const [index, line] of lines.entries()) {
@@ -33,6 +34,13 @@ export function undeclaredKeys(file: SourceFile): string[] {
     }
   }
   return reasons;
+}
+
+/** The script that is put in front of this one, which says so: `KEYS  as in <name>.lua`. */
+function beginningOf({ path, text }: SourceFile): string {
+  const name = /^\s*KEYS\s+as in ([\w-]+\.lua)/m.exec(text)?.[1];
+  if (name === undefined) return '';
+  return readFile(posix.join(posix.dirname(path), name));
 }
 
 function withoutComments(text: string): string {

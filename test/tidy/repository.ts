@@ -22,7 +22,12 @@ export function readRepository(): SourceFile[] {
   return paths
     .filter((path) => !BINARY.test(path))
     .sort()
-    .map((path) => ({ path, text: readFileSync(new URL(path, ROOT), 'utf8') }));
+    .map((path) => ({ path, text: readFile(path) }));
+}
+
+/** By its path from the root. */
+export function readFile(path: string): string {
+  return readFileSync(new URL(path, ROOT), 'utf8');
 }
 
 function filesUnder(folder: string): string[] {

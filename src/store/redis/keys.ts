@@ -17,6 +17,20 @@ const SERVER_RING_SIZE = 3;
 export const CLIENT_SLOTS_PER_TTL = CLIENT_RING_SIZE - 2;
 export const SERVER_SLOTS_PER_TTL = SERVER_RING_SIZE - 2;
 
+/** The same of a part of a board; `board-part.lua` knows their sizes too. */
+const BOARD_KEY_RING_SIZE = 4;
+const BOARD_ID_RING_SIZE = 4;
+const BOARD_CALL_RING_SIZE = 3;
+
+/** How many slots of a ring an id is remembered for at least: keys, ids, calls. */
+export const BOARD_SLOTS_PER_TTL = [
+  BOARD_KEY_RING_SIZE - 2,
+  BOARD_ID_RING_SIZE - 2,
+  BOARD_CALL_RING_SIZE - 2,
+] as const;
+
+const ALL_TIME_SEASON = 'all';
+
 const LEVEL_LETTERS: Readonly<Record<Level, string>> = { minute: 'm', hour: 'h', day: 'd' };
 
 /** No name holds a colon: all but a few characters of names are percent-encoded. */
@@ -82,6 +96,53 @@ export class PartitionKeys {
     const name = encodeName(share);
     return keyOf(this.#tag, `${LEVEL_LETTERS[level]}:${startMs}:${name}${COLUMN_SUFFIXES[column]}`);
   }
+}
+
+/** Of one part of a board; its name is the hash tag, so that parts land in slots of their own. */
+export class BoardPartKeys {
+  readonly slot: number;
+  /** Those of every script, in the order that `board-part.lua` knows. */
+  readonly fixed: readonly RedisKey[];
+  readonly #tag: string;
+  /** Hash: member -> the time at which its all-time score was reached, or nothing. */
+  readonly #members: RedisKey;
+
+  constructor(part: string) {
+    const tag = `b.${part}`;
+    this.#tag = tag;
+    this.slot = slotOfHashTag(tag);
+    this.#members = keyOf(tag, 'members');
+    this.fixed = [
+      // Hash: epoch, moving, released, admitted. While it is there the part is.
+      keyOf(tag, 'state'),
+      keyOf(tag, 'fence'),
+      this.#members,
+      // Hash: member -> JSON.
+      keyOf(tag, 'meta'),
+      // Hash: the members of the chunk that is under way.
+      keyOf(tag, 'moving'),
+      ...ringOf(tag, 'keys', BOARD_KEY_RING_SIZE),
+      ...ringOf(tag, 'ids', BOARD_ID_RING_SIZE),
+      ...ringOf(tag, 'calls', BOARD_CALL_RING_SIZE),
+    ];
+  }
+
+  /** Shown and hidden rows, times, totals, levels and how many are on each; all may expire. */
+  season(view: string, id: string): RedisKey[] {
+    const season = `${encodeName(view)}:${id}`;
+    return [
+      keyOf(this.#tag, `shown:${season}`),
+      keyOf(this.#tag, `hidden:${season}`),
+      id === ALL_TIME_SEASON ? this.#members : keyOf(this.#tag, `times:${season}`),
+      keyOf(this.#tag, `totals:${season}`),
+      keyOf(this.#tag, `levels:${season}`),
+      keyOf(this.#tag, `counts:${season}`),
+    ];
+  }
+}
+
+function ringOf(tag: string, name: string, size: number): RedisKey[] {
+  return Array.from({ length: size }, (_, index) => keyOf(tag, `${name}:${index}`));
 }
 
 export const deploymentKeys = {

@@ -4,15 +4,25 @@ import type { Redis } from 'ioredis';
 import { OutcomeUnknownError } from '../../lib/store-errors.ts';
 import type { RedisKey } from './keys.ts';
 
+const SHEBANG = /^#!lua\n/;
+
 export interface LuaScript {
   readonly source: string;
   readonly sha1: string;
 }
 
-/** Reads `scripts/<name>.lua`, which lies beside this file in the sources and in the build. */
-export function loadScript(name: string): LuaScript {
-  const source = readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8');
+/**
+ * Reads `scripts/<name>.lua`, which lies beside this file in the sources and in the build. With
+ * `beginning`, that one is put in front of it: what several scripts share.
+ */
+export function loadScript(name: string, beginning: string | null = null): LuaScript {
+  const body = readScript(name);
+  const source = beginning === null ? body : readScript(beginning) + body.replace(SHEBANG, '');
   return { source, sha1: createHash('sha1').update(source).digest('hex') };
+}
+
+function readScript(name: string): string {
+  return readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8');
 }
 
 export interface ScriptCall {
