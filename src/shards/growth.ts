@@ -61,7 +61,7 @@ export interface RateReport {
 
 export interface SumOptions {
   readonly nowMs: number;
-  /** Older reports do not count, nor those as far ahead: their process is gone, or its clock off. */
+  /** Older reports, and those as far ahead, do not count: a process is gone, or its clock off. */
   readonly ageMsMax: number;
 }
 

@@ -15,10 +15,10 @@ import { ItemSketch } from '../sketches/item-sketch.ts';
 const SHAPE = { width: 4_096, depth: 4 };
 
 /**
- * How many keys are listed at most, at about 160 bytes and the key each. A key with more than one in
- * so many of an interval's writes is listed at its end, and its lower bound misses no more than as
- * many of them, whatever the others do: the list keeps the promise of Space-Saving (Metwally,
- * Agrawal, El Abbadi, 2005), as what a key enters with is at most the least listed and its own.
+ * How many keys are listed at most, at about 160 bytes and the key each. A key with more than one
+ * in so many of an interval's writes is listed at its end, and its lower bound misses no more of
+ * them than that, whatever the others do: the promise of Space-Saving (Metwally, Agrawal,
+ * El Abbadi, 2005), which holds because a key enters with the least count listed at most.
  */
 const CANDIDATES = 1_024;
 
@@ -64,8 +64,8 @@ export class HotKeys {
    * Ends the interval: its hot keys, hottest first. The next one starts empty.
    *
    * Rates are lower bounds: what was certainly counted for the key since it was listed. The upper
-   * bound holds writes of others that share its cells, and a split is paid by every later read: a key
-   * must not be called hot by noise. One that is hot is soon listed, and stays.
+   * bound holds writes of others that share its cells, and a split is paid by every later read: a
+   * key must not be called hot by noise. One that is hot is soon listed, and stays.
    *
    * An interval at whose end the clock shows less than at its start has no rates.
    */
