@@ -37,6 +37,12 @@ export interface Config {
   readonly idempotencyTtlMs: number;
   readonly serverIdTtlMs: number;
   readonly maxRememberedIds: number;
+  readonly maxBoards: number;
+  /** Of ids of single increments. */
+  readonly incrementIdTtlMs: number;
+  readonly maxPartIds: number;
+  readonly partWritesPerSecond: number;
+  readonly partHeadroom: number;
   readonly maxBacklogBytes: number;
   readonly maxBacklogEntries: number;
   /** Decoded summaries. */
@@ -207,6 +213,27 @@ export const SETTINGS = {
     '1000000',
     'Keys and ids remembered in one partition, each kind; beyond it `ids_full`.',
   ),
+  TALLY_MAX_BOARDS: setting(
+    whole(1, 100_000),
+    '10000',
+    'Boards that there may be; beyond it `too_many_boards`.',
+  ),
+  TALLY_INCREMENT_ID_TTL_SECONDS: setting(
+    whole(1, 86_400, SECOND_MS),
+    '3600',
+    'How long the `id` of a single increment is remembered, at least.',
+  ),
+  TALLY_MAX_PART_IDS: setting(
+    whole(1, 100_000_000),
+    '5000000',
+    'Keys and ids remembered in one part of a board, all together; beyond it `ids_full`.',
+  ),
+  TALLY_PART_WRITES_PER_SECOND: setting(
+    whole(1, 10_000_000),
+    '20000',
+    'Writes per second that one part of a board takes well; beyond it the board grows.',
+  ),
+  TALLY_PART_HEADROOM_PERCENT: setting(whole(0, 90, 0.01), '30', 'How much of that stays free.'),
   TALLY_MAX_BACKLOG_BYTES: setting(
     whole(1024, 16_384 * MIB),
     String(256 * MIB),
@@ -345,6 +372,11 @@ function toConfig(values: Values): Config {
     idempotencyTtlMs: values.TALLY_IDEMPOTENCY_TTL_SECONDS,
     serverIdTtlMs: values.TALLY_SERVER_ID_TTL_SECONDS,
     maxRememberedIds: values.TALLY_MAX_REMEMBERED_IDS,
+    maxBoards: values.TALLY_MAX_BOARDS,
+    incrementIdTtlMs: values.TALLY_INCREMENT_ID_TTL_SECONDS,
+    maxPartIds: values.TALLY_MAX_PART_IDS,
+    partWritesPerSecond: values.TALLY_PART_WRITES_PER_SECOND,
+    partHeadroom: values.TALLY_PART_HEADROOM_PERCENT,
     maxBacklogBytes: values.TALLY_MAX_BACKLOG_BYTES,
     maxBacklogEntries: values.TALLY_MAX_BACKLOG_ENTRIES,
     cacheBytes: values.TALLY_CACHE_BYTES,

@@ -3,7 +3,7 @@
 export const ENTRIES_MAX = 1_000;
 export const K_MAX = 500;
 export const AROUND_MAX = 500;
-export const RANKS_MAX = 1_000;
+export const RANKS_MAX = 500;
 export const BUCKETS_MAX = 50;
 export const META_BYTES_MAX = 1_024;
 export const DECIMALS_MAX = 6;
@@ -15,5 +15,5 @@ export const KEEP_SEASONS_DEFAULT = 5;
 export const DENSE_LEVELS_MAX = 20_000;
 /** Members of a chunk, so that no script of a move takes long, divided by the seasons kept. */
 export const CHUNK_ROWS_MAX = 1_000;
-/** A page that begins this deep at most is read from the beginning of each part. */
-export const SHALLOW_ROWS = 1_000;
+/** Rows that are read and thrown away rather than looking for the place of a page once more. */
+export const SEEK_SLACK_ROWS = 64;

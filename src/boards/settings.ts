@@ -1,7 +1,7 @@
 /** What is set for a board: checked, with defaults, and which of it may change later. */
 import { BoardRefusedError } from './board-errors.ts';
-import { DECIMALS_MAX, KEEP_SEASONS_DEFAULT, KEEP_SEASONS_MAX, VIEWS_MAX } from './limits.ts';
-import type { ViewSpec } from './seasons.ts';
+import { DECIMALS_MAX, KEEP_SEASONS_DEFAULT, KEEP_SEASONS_MAX } from './limits.ts';
+import { checkViews, type ViewSpec } from './seasons.ts';
 import type { ScoreMode, TieRule } from './store-port.ts';
 
 export type ScoreOrder = 'descending' | 'ascending';
@@ -23,7 +23,9 @@ export interface BoardSettings {
   readonly autoSplit: boolean;
 }
 
-export type SettingsInput = { readonly [Name in keyof BoardSettings]?: BoardSettings[Name] };
+export type SettingsInput = {
+  readonly [Name in keyof BoardSettings]?: BoardSettings[Name] | undefined;
+};
 
 export const DEFAULT_SETTINGS: BoardSettings = {
   mode: 'increment',
@@ -39,7 +41,7 @@ export const DEFAULT_SETTINGS: BoardSettings = {
 /** What is stored depends on these. */
 const FIXED = ['mode', 'order', 'ties', 'decimals', 'views', 'tz'] as const;
 
-/** Throws BoardRefusedError `invalid_settings`. Views and zone are checked by `seasons.ts`. */
+/** Throws BoardRefusedError `invalid_settings`. */
 export function newSettings(input: SettingsInput): BoardSettings {
   return checked({ ...DEFAULT_SETTINGS, ...withoutUndefined(input) });
 }
@@ -57,13 +59,10 @@ export function changedSettings(before: BoardSettings, input: SettingsInput): Bo
 }
 
 function checked(settings: BoardSettings): BoardSettings {
-  const { decimals, views, keepSeasons } = settings;
+  const { decimals, views, tz, keepSeasons } = settings;
   expectRange('decimals', decimals, DECIMALS_MAX);
   expectRange('keepSeasons', keepSeasons, KEEP_SEASONS_MAX);
-  if (views.length > VIEWS_MAX) {
-    const message = `at most ${VIEWS_MAX} views beside all-time`;
-    throw new BoardRefusedError('invalid_settings', message, { parameter: 'views' });
-  }
+  checkViews(views, tz);
   return settings;
 }
 
@@ -73,6 +72,6 @@ function expectRange(parameter: string, value: number, max: number): void {
   throw new BoardRefusedError('invalid_settings', message, { parameter });
 }
 
-function withoutUndefined(input: SettingsInput): SettingsInput {
+function withoutUndefined(input: SettingsInput): Partial<BoardSettings> {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
 }

@@ -269,8 +269,8 @@ export interface BoardStore {
   /** Primaries that parts can be spread over. */
   readonly primaryCount: number;
 
-  /** Fresh names of parts, the i-th for the (first + i)-th primary, round and round. */
-  newParts(count: number, first: number): Tag[];
+  /** Fresh names of parts, each on one of the primaries with the fewest parts of the board. */
+  newParts(count: number, beside: readonly Tag[]): Tag[];
 
   /** Makes a part, of no members, at its epoch; one that is there already stays as it is. */
   openPart(part: Tag, epoch: Tag): Promise<void>;

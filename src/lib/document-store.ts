@@ -37,6 +37,11 @@ export interface DocumentStore {
   readTags(): Promise<ReadonlyMap<string, Tag>>;
   /** In the order asked for; null where there is none. */
   readDocuments(names: readonly string[]): Promise<(StoredDocument | null)[]>;
+  /**
+   * The same, but what it answers is on as many replicas as writes wait for: whoever acts on a
+   * document in another place must not see it vanish in a failover.
+   */
+  readDurableDocuments(names: readonly string[]): Promise<(StoredDocument | null)[]>;
   /** Applies each or not, all in one step; of different names. */
   putDocuments(puts: readonly DocumentPut[], maxDocuments: number): Promise<PutOutcome[]>;
 }

@@ -23,10 +23,10 @@ export interface Move {
   readonly parts: readonly Tag[];
 }
 
-/** A set that was: its parts may still remember ids. */
+/** A set that was: its parts may still remember ids of its time. */
 export interface PastSet {
   readonly parts: readonly Tag[];
-  readonly untilMs: number;
+  readonly endedAtMs: number;
 }
 
 export interface Layout {
@@ -77,15 +77,14 @@ export function begun(layout: Layout): Layout {
 }
 
 /** All sources are empty. */
-export function finished(layout: Layout, nowMs: number, rememberMs: number): Layout {
+export function finished(layout: Layout, nowMs: number): Layout {
   const { move, parts, past } = layout;
   assert(move?.stage === 'moving', 'begun before it ends');
-  const kept = past.filter(({ untilMs }) => untilMs > nowMs);
   return {
     epoch: layout.epoch,
     parts: move.parts,
     move: null,
-    past: [...kept, { parts, untilMs: nowMs + rememberMs }],
+    past: [...past, { parts, endedAtMs: nowMs }],
   };
 }
 
@@ -97,13 +96,15 @@ export function routeOf({ parts, move }: Layout, hash: number): Route {
   return { home, source: source === home ? null : source };
 }
 
-/** The other parts to which an earlier set gave the name: they may remember its ids. */
-export function pastPartsOf(layout: Layout, hash: number, nowMs: number): Tag[] {
-  const { home, source } = routeOf(layout, hash);
+/**
+ * The parts to which a set that ended after `sinceMs` gave the name, without the one that is asked
+ * anyway. The target of a move may be among them: it was the name's part before it grew.
+ */
+export function pastPartsOf(layout: Layout, hash: number, sinceMs: number, asked: Tag): Tag[] {
   const past = layout.past
-    .filter(({ untilMs }) => untilMs > nowMs)
+    .filter(({ endedAtMs }) => endedAtMs > sinceMs)
     .map(({ parts }) => partOf(parts, hash));
-  return [...new Set(past)].filter((part) => part !== home && part !== source);
+  return [...new Set(past)].filter((part) => part !== asked);
 }
 
 /** From where to where members move; empty while none do. */
@@ -128,18 +129,15 @@ export function knownParts(layout: Layout): Tag[] {
   ];
 }
 
-/** Parts of earlier sets that hold nothing any more, nor remember. */
-export function droppableParts(layout: Layout, nowMs: number): Tag[] {
-  const needed = new Set(knownParts({ ...layout, past: [] }));
-  for (const { parts, untilMs } of layout.past) {
-    if (untilMs > nowMs) for (const part of parts) needed.add(part);
-  }
+/** Parts that hold nothing, and remember nothing of what came after `sinceMs`. */
+export function droppableParts(layout: Layout, sinceMs: number): Tag[] {
+  const needed = new Set(knownParts(withoutPast(layout, sinceMs)));
   return knownParts(layout).filter((part) => !needed.has(part));
 }
 
-/** Without the sets that are over. */
-export function withoutPast(layout: Layout, nowMs: number): Layout {
-  return { ...layout, past: layout.past.filter(({ untilMs }) => untilMs > nowMs) };
+/** Without the sets that ended at `sinceMs` or before. */
+export function withoutPast(layout: Layout, sinceMs: number): Layout {
+  return { ...layout, past: layout.past.filter(({ endedAtMs }) => endedAtMs > sinceMs) };
 }
 
 function partOf(parts: readonly Tag[], hash: number): Tag {

@@ -3,14 +3,14 @@
  * times are epoch milliseconds.
  */
 
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/durations.ts';
+
 /** From fine to coarse. A coarser level is kept at least as long as a finer one. */
 export const LEVELS = ['minute', 'hour', 'day'] as const;
 export type Level = (typeof LEVELS)[number];
 export const COARSEST_LEVEL: Level = 'day';
 
-export const MINUTE_MS = 60_000;
-export const HOUR_MS = 3_600_000;
-export const DAY_MS = 86_400_000;
+export { DAY_MS, HOUR_MS, MINUTE_MS };
 
 export const LEVEL_MS: Readonly<Record<Level, number>> = {
   minute: MINUTE_MS,

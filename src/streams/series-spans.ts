@@ -9,7 +9,7 @@ import {
   LEVELS,
   type Retention,
 } from './buckets.ts';
-import { monthOf, type Stretch, type Zone } from './calendar.ts';
+import { monthOf, type Zone } from '../lib/calendar.ts';
 import { SERIES_POINTS_MAX } from './limits.ts';
 import {
   parseWindow,
@@ -108,26 +108,9 @@ function stepStarts(step: Step, zone: Zone, { fromMs, toMs }: Span): number[] {
   const around = { fromMs: fromMs - step.lengthMs - TURN_MAX_MS, toMs };
   const starts =
     step.unit === 'minute' || step.unit === 'hour'
-      ? clockStarts(step.lengthMs, zone.stretches(around.fromMs, around.toMs))
+      ? zone.clockStarts(step.lengthMs, around.fromMs, around.toMs)
       : calendarStarts(step, zone, around);
   return starts.filter((startMs, index) => startMs < toMs && startMs !== starts[index - 1]);
-}
-
-function clockStarts(lengthMs: number, stretches: readonly Stretch[]): number[] {
-  return stretches.flatMap(({ fromMs, toMs, offsetMs }, index) => {
-    const before = stretches[index - 1];
-    const wallMs = fromMs + offsetMs;
-    const starts: number[] = [];
-    if (before !== undefined) {
-      const shownMs = fromMs - 1 + before.offsetMs;
-      const isOther = Math.floor(wallMs / lengthMs) !== Math.floor(shownMs / lengthMs);
-      const isAgain = wallMs % lengthMs === 0 && before.offsetMs - offsetMs >= lengthMs;
-      if (isOther || isAgain) starts.push(fromMs);
-    }
-    const firstMs = (Math.floor(wallMs / lengthMs) + 1) * lengthMs - offsetMs;
-    for (let atMs = firstMs; atMs < toMs; atMs += lengthMs) starts.push(atMs);
-    return starts;
-  });
 }
 
 function calendarStarts({ unit, lengthMs }: Step, zone: Zone, { fromMs, toMs }: Span): number[] {

@@ -17,7 +17,7 @@ import {
   MINUTE_MS,
   type Retention,
 } from './buckets.ts';
-import { daysOfPeriod, openZone, type Zone } from './calendar.ts';
+import { daysOfPeriod, openZone, type Zone } from '../lib/calendar.ts';
 
 export const WINDOW_MAX_MS = 400 * DAY_MS;
 

@@ -9,16 +9,23 @@ import {
 
 /** A run is repeated by its seed: TALLY_SIMULATION_SEED=<seed> TALLY_SIMULATION_RUNS=1. */
 export const FIRST_SEED = Number(process.env['TALLY_SIMULATION_SEED'] ?? 1);
-const RUNS = Number(process.env['TALLY_SIMULATION_RUNS'] ?? 800);
+const RUNS = process.env['TALLY_SIMULATION_RUNS'];
+const STREAM_RUNS = 800;
 /** Each share of the seeds is a test file of its own, so that all cores take part. */
 const SHARES = 4;
 export const TIME_LIMIT_MS = 600_000;
 
-/** Runs every fourth seed, beginning with the share's own. */
-export function testSeeds(share: number): void {
-  const seeds = Array.from({ length: RUNS }, (_, run) => FIRST_SEED + run).filter(
-    (_, run) => run % SHARES === share,
+/** Every so many-th seed, beginning with the share's own; `usualRuns` without the variable. */
+export function seedsOf(share: number, shares: number, usualRuns: number): number[] {
+  const runs = RUNS === undefined ? usualRuns : Number(RUNS);
+  return Array.from({ length: runs }, (_, run) => FIRST_SEED + run).filter(
+    (_, run) => run % shares === share,
   );
+}
+
+/** Runs a share of the seeds of streams. */
+export function testSeeds(share: number): void {
+  const seeds = seedsOf(share, SHARES, STREAM_RUNS);
   test.skipIf(seeds.length === 0)(
     `what was acknowledged is neither lost nor doubled, over ${seeds.length} seeds`,
     async () => {
@@ -38,10 +45,15 @@ export function testSeeds(share: number): void {
   );
 }
 
-function sumOf(reports: readonly SimulationReport[]): Record<string, number> {
+/** Of all numbers in reports. */
+export function sumOf(
+  reports: readonly { readonly violation: string | null }[],
+): Record<string, number> {
   const sums: Record<string, number> = {};
   for (const { violation: _, ...numbers } of reports) {
-    for (const [name, value] of Object.entries(numbers)) sums[name] = (sums[name] ?? 0) + value;
+    for (const [name, value] of Object.entries(numbers)) {
+      sums[name] = (sums[name] ?? 0) + Number(value);
+    }
   }
   return sums;
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS, type Retention } from '../../src/streams/buckets.ts';
-import { openZone } from '../../src/streams/calendar.ts';
+import { openZone } from '../../src/lib/calendar.ts';
 import { SERIES_POINTS_MAX } from '../../src/streams/limits.ts';
 import { parseStep, seriesSpans } from '../../src/streams/series-spans.ts';
 import {

@@ -35,6 +35,8 @@ export class WatchedRegistryStore implements DocumentStore {
     this.#watch('readTags', () => this.inner.readTags());
   readonly readDocuments: DocumentStore['readDocuments'] = (streams) =>
     this.#watch('readDocuments', () => this.inner.readDocuments(streams));
+  readonly readDurableDocuments: DocumentStore['readDurableDocuments'] = (names) =>
+    this.inner.readDurableDocuments(names);
   readonly putDocuments: DocumentStore['putDocuments'] = (puts, max) =>
     this.#watch('putDocuments', () => this.inner.putDocuments(puts, max));
 

@@ -32,7 +32,8 @@ const PACKAGE_HOMES: readonly { readonly packages: RegExp; readonly home: RegExp
   { packages: /^ioredis$/, home: /^src\/(store\/redis|workers)\// },
   { packages: /^bullmq$/, home: /^src\/workers\// },
   { packages: /^(express|helmet|compression|zod-openapi)$/, home: /^src\/api\// },
-  { packages: /^luxon$/, home: /^src\/streams\/calendar\.ts$/ },
+  { packages: /^luxon$/, home: /^src\/lib\/calendar\.ts$/ },
+  { packages: /^cron-parser$/, home: /^src\/boards\/season-starts\.ts$/ },
   { packages: /^prom-client$/, home: /^src\/(.*\/)?metrics\.ts$/ },
 ];
 

@@ -28,6 +28,10 @@ export class MemoryDocumentStore implements DocumentStore {
     return names.map((name) => this.#documents.get(name) ?? null);
   }
 
+  readDurableDocuments(names: readonly string[]): Promise<(StoredDocument | null)[]> {
+    return this.readDocuments(names);
+  }
+
   async putDocuments(puts: readonly DocumentPut[], maxDocuments: number): Promise<PutOutcome[]> {
     return puts.map((put) => this.#put(put, maxDocuments));
   }

@@ -38,14 +38,23 @@ export function seasonInput(seasons: readonly SeasonAt[]): unknown[] {
   ]);
 }
 
-export function requestInput(requests: readonly PartRequest[]): unknown[] {
-  return requests.map(({ key, atomic, entries }) => [
-    key === null ? 0 : [key.key, key.fingerprint, key.size],
-    Number(atomic),
-    entries.map(({ member, value, id, index, mayCreate }) => [
-      ...[member, value, id ?? '', index, Number(mayCreate)],
+/** Flat lists, since a script makes tables slowly; left out where they would say nothing. */
+export function requestInput(requests: readonly PartRequest[]): Record<string, unknown> {
+  const entries = requests.flatMap((request) => request.entries);
+  const hasIds = entries.some(({ id }) => id !== null);
+  const hasKeys = requests.some(({ key }) => key !== null);
+  const isFixed = entries.some(({ mayCreate }) => !mayCreate);
+  return {
+    members: entries.map(({ member }) => member),
+    values: entries.map(({ value }) => value),
+    ...(hasIds ? { ids: entries.map(({ id }) => id ?? '') } : {}),
+    ...(hasKeys ? { places: entries.map(({ index }) => index) } : {}),
+    ...(isFixed ? { fixed: entries.map(({ mayCreate }) => !mayCreate) } : {}),
+    requests: requests.map((request) => [
+      ...[request.entries.length, Number(request.atomic)],
+      ...(request.key === null ? [] : [request.key.key, request.key.fingerprint, request.key.size]),
     ]),
-  ]);
+  };
 }
 
 /** Elements are bytes and travel beside the JSON. */
@@ -215,6 +224,7 @@ function locatedMember(reply: unknown): LocatedMember | null {
 }
 
 function numberOrNull(reply: unknown): number | null {
+  if (typeof reply === 'number') return reply;
   return Buffer.isBuffer(reply) ? Number(reply) : null;
 }
 

@@ -178,6 +178,11 @@ export function documentKeys(kind: DocumentKind, tag: string = DEPLOYMENT_TAG): 
   };
 }
 
+/** Hash: process -> its report of what is hot. */
+export function ratesKey(kind: string): { readonly slot: number; readonly key: RedisKey } {
+  return { slot: slotOfHashTag(DEPLOYMENT_TAG), key: keyOf(DEPLOYMENT_TAG, `rates:${kind}`) };
+}
+
 function keyOf(tag: string, rest: string): RedisKey {
   return `{${tag}}:${rest}` as RedisKey;
 }

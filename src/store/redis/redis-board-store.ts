@@ -95,16 +95,23 @@ export class RedisBoardStore implements BoardStore {
     return this.#connection.primaries().length;
   }
 
-  newParts(count: number, first: number): Tag[] {
-    const primaries = this.#connection.primaries();
-    return Array.from({ length: count }, (_, index) => {
-      const wanted = primaries[(first + index) % primaries.length]?.address;
+  newParts(count: number, beside: readonly Tag[]): Tag[] {
+    const partCounts = new Map(this.#connection.primaries().map(({ address }) => [address, 0]));
+    for (const part of beside) addTo(partCounts, this.#ownerOf(part));
+    return Array.from({ length: count }, () => {
+      const fewest = Math.min(...partCounts.values());
       for (;;) {
         const part = this.#tags();
-        const { slot } = new BoardPartKeys(part);
-        if (wanted === undefined || this.#connection.ownerOf(slot) === wanted) return part;
+        const owner = this.#ownerOf(part);
+        if (owner !== null && (partCounts.get(owner) ?? fewest) > fewest) continue;
+        addTo(partCounts, owner);
+        return part;
       }
     });
+  }
+
+  #ownerOf(part: Tag): string | null {
+    return this.#connection.ownerOf(new BoardPartKeys(part).slot);
   }
 
   async openPart(part: Tag, epoch: Tag): Promise<void> {
@@ -125,7 +132,7 @@ export class RedisBoardStore implements BoardStore {
     const { callId, seasons, requests } = write;
     const input = {
       ...rules,
-      ...{ epoch, callId, seasons: seasonInput(seasons), requests: requestInput(requests) },
+      ...{ epoch, callId, seasons: seasonInput(seasons), ...requestInput(requests) },
       ...{ widths: this.#widthsMs, maxIds: this.#settings.maxRememberedIds },
     };
     const reply = await this.#write({ script: this.#scripts.write, part, seasons, input });
@@ -182,21 +189,29 @@ export class RedisBoardStore implements BoardStore {
     };
   }
 
-  /** By HSCAN, which has no epoch of its own: whoever walks checks it with the next chunk. */
+  /**
+   * By HSCAN, which has no epoch of its own: whoever walks checks it with the next chunk. A cursor
+   * means something to the server that gave it only: behind a failover the walk begins anew.
+   */
   async scan({ part }: PartAt, cursor: string | null): Promise<ScanOutcome> {
     const { slot, fixed } = new BoardPartKeys(part);
     const members = fixed[2]!;
-    const reply = await this.#connection.writes.send(slot, (node) =>
-      node.callBuffer('HSCAN', members, cursor ?? SCAN_END, 'COUNT', SCAN_COUNT),
-    );
-    const [next, pairs] = arrayOf(reply, 'hscan');
-    const names = arrayOf(pairs, 'hscan').filter((_, index) => index % 2 === 0);
-    const following = textOf(next);
-    return {
-      kind: 'scanned',
-      members: names.map((name) => textOf(name)),
-      cursor: following === SCAN_END ? null : following,
-    };
+    const [runThen, at] = (cursor ?? '').split(' ');
+    return await this.#connection.writes.send(slot, async (node): Promise<ScanOutcome> => {
+      const scanFrom = (from: string) =>
+        node.callBuffer('HSCAN', members, from, 'COUNT', SCAN_COUNT);
+      const [info, found] = await Promise.all([node.info('server'), scanFrom(at ?? SCAN_END)]);
+      const run = /run_id:(\w+)/.exec(info)?.[1] ?? '';
+      const isSame = cursor === null || run === runThen;
+      const [next, pairs] = arrayOf(isSame ? found : await scanFrom(SCAN_END), 'hscan');
+      const names = arrayOf(pairs, 'hscan').filter((_, index) => index % 2 === 0);
+      const following = textOf(next);
+      return {
+        kind: 'scanned',
+        members: names.map((name) => textOf(name)),
+        cursor: following === SCAN_END ? null : `${run} ${following}`,
+      };
+    });
   }
 
   async prepareChunk(at: PartAt, { seasons, members }: ChunkRequest): Promise<PrepareOutcome> {
@@ -248,6 +263,10 @@ export class RedisBoardStore implements BoardStore {
     const reply = await this.#connection.reads.send(slot, (node) => runScript(node, call, null));
     return arrayOf(reply, 'a script of a board');
   }
+}
+
+function addTo(counts: Map<string, number>, owner: string | null): void {
+  if (owner !== null) counts.set(owner, (counts.get(owner) ?? 0) + 1);
 }
 
 function keysOf(part: Tag, seasons: readonly SeasonAt[]): { slot: number; keys: RedisKey[] } {

@@ -1,4 +1,5 @@
 import { cryptoTags, type Tag, type TagSource } from '../../lib/random-tag.ts';
+import { OutcomeUnknownError } from '../../lib/store-errors.ts';
 import type {
   DocumentPut,
   PutOutcome,
@@ -51,6 +52,28 @@ export class RedisDocumentStore implements DocumentStore {
     const found = await this.#connection.reads.send(slot, (node) =>
       node.hmget(documents, ...names),
     );
+    return found.map(decodeDocument);
+  }
+
+  async readDurableDocuments(names: readonly string[]): Promise<(StoredDocument | null)[]> {
+    const ack = this.#ack;
+    if (ack === null || names.length === 0) return this.readDocuments(names);
+    const { slot, documents, fence } = this.#keys;
+    const found = await this.#connection.writes.send(slot, async (node) => {
+      // On one connection and in this order: the replicas have what was read once they have the
+      // fence, which was written after it.
+      const pipeline = node
+        .pipeline()
+        .hmget(documents, ...names)
+        .set(fence, this.#tags());
+      const replies = (await pipeline.wait(ack.replicas, ack.timeoutMs).exec()) ?? [];
+      for (const [error] of replies) if (error !== null) throw error;
+      const replicas = Number(replies[2]?.[1]);
+      if (replicas < ack.replicas) {
+        throw new OutcomeUnknownError(`only ${replicas} of ${ack.replicas} replicas in time`);
+      }
+      return replies[0]?.[1] as (string | null)[];
+    });
     return found.map(decodeDocument);
   }
 

@@ -3,51 +3,106 @@
   Purpose   Applies score changes to one part of a board, each request whole or not at all, each id
             and each element of a batch key at most once, in all views together.
   KEYS      as in board-part.lua; the seasons are the current ones, all-time first
-  ARGV      1 fence   2 JSON: epoch, ties, seasons, widths, maxIds, mode, callId, requests: lists of
-            a batch key (key, fingerprint, size; or 0), atomic 0|1, entries: lists of
-            member, value, id or '', index in the batch, may create 0|1
+  ARGV      1 fence   2 JSON: epoch, ties, seasons, widths, maxIds, mode, callId, and flat lists of
+            all entries: members, values, ids ('' for none; left out if there is not one), places
+            in the batch (left out without a key), fixed (true where nobody may be made; left out
+            if there is no such place); requests: lists of: entries, atomic 0|1, and of a batch key
+            the key, the fingerprint, the size (or nothing)
   Returns   0, an outcome for each request joined by commas (A and a letter for each entry: a
             applied, d duplicate, n not here, r out of range | F frozen | R and the entry |
-            K key reused | I ids full), the all-time key of each entry (or false)
-            | as in board-part.lua
+            K key reused | I ids full), the all-time key of each entry (or false; as a text where
+            it is large, since not every client reads large numbers right) | as in board-part.lua
   Atomic    because an increment without its id is doubled by the retry, an id without its
             increment loses it, and views must not tell different things.
-  Bound     entries x seasons; the caller bounds both.
+  Bound     entries x seasons; the caller bounds both. Tables are few and flat: making them takes
+            longer than what Redis itself does.
 ]]
 local FINGERPRINT_BYTES = 22
+local NUMBER_MAX = 1e15
 local APPLIED, DUPLICATE, NOT_HERE, OUT_OF_RANGE = 'a', 'd', 'n', 'r'
 local mode = input.mode
+local members, values, ids, places = input.members, input.values, input.ids, input.places
+local fixed = input.fixed
+local entry_count = #members
+local season_count = #seasons
 
-local members, is_known = {}, {}
-for _, request in ipairs(input.requests) do
-  for _, entry in ipairs(request[3]) do
-    if not is_known[entry[1]] then
-      is_known[entry[1]] = true
-      members[#members + 1] = entry[1]
+-- What is stored: by member the key, the stamp where there are times; and who is hidden.
+local stored_keys, stored_stamps, hidden_members = {}, {}, {}
+-- The same after what was applied.
+local keys_of = {}
+-- Sum of all magnitudes: below the safe maximum no result can leave the range.
+local magnitude = 0
+
+local function read_hidden(season, found_keys, stamps)
+  if redis.call('EXISTS', season.hidden) == 0 then
+    return
+  end
+  local names, elements = {}, {}
+  for at = 1, entry_count do
+    local member = members[at]
+    if not found_keys[member] and (not has_time or stamps[member]) then
+      names[#names + 1] = member
+      elements[#elements + 1] = has_time and stamps[member] .. member or member
+    end
+  end
+  for i, reply in ipairs(look_up('ZMSCORE', season.hidden, elements)) do
+    if reply then
+      found_keys[names[i]] = tonumber(reply)
+      hidden_members[names[i]] = true
     end
   end
 end
 
-local stored, rows = {}, {}
-local function read_rows()
-  for i, season in ipairs(seasons) do
-    stored[i] = rows_of(season, members)
-    rows[i] = {}
-    for member, row in pairs(stored[i]) do
-      rows[i][member] = row
+local function read_season(season)
+  local found_keys, stamps = {}, {}
+  local names, elements = members, members
+  if has_time then
+    names, elements = {}, {}
+    local found = look_up('HMGET', season.times, members)
+    for at = 1, entry_count do
+      local stamp = found[at]
+      if stamp then
+        local member = members[at]
+        stamps[member] = stamp
+        names[#names + 1] = member
+        elements[#elements + 1] = stamp .. member
+      end
     end
+  end
+  local replies = look_up('ZMSCORE', season.shown, elements)
+  for at = 1, #elements do
+    local reply = replies[at]
+    if reply then
+      local key = tonumber(reply)
+      found_keys[names[at]] = key
+      magnitude = magnitude + math.abs(key)
+    end
+  end
+  read_hidden(season, found_keys, stamps)
+  return found_keys, stamps
+end
+
+local function read_rows()
+  for i = 1, season_count do
+    stored_keys[i], stored_stamps[i] = read_season(seasons[i])
+    local copy = {}
+    for member, key in pairs(stored_keys[i]) do
+      copy[member] = key
+    end
+    keys_of[i] = copy
   end
 end
 
 local function reply_with(outcomes)
-  local keys = {}
-  for _, request in ipairs(input.requests) do
-    for _, entry in ipairs(request[3]) do
-      local row = rows[1][entry[1]]
-      keys[#keys + 1] = row and text_of(row.key) or false
+  local replies, all_time = {}, keys_of[1]
+  for at = 1, entry_count do
+    local key = all_time[members[at]]
+    if key and (key > NUMBER_MAX or key < -NUMBER_MAX) then
+      key = text_of(key)
     end
+    replies[at] = key or false
   end
-  return fenced({ 0, outcomes, keys })
+  return fenced({ 0, outcomes, replies })
 end
 
 local calls = call_ring()
@@ -61,40 +116,35 @@ if refused then
   return refused
 end
 read_rows()
+for at = 1, entry_count do
+  magnitude = magnitude + math.abs(values[at])
+end
+local may_leave_range = magnitude > SAFE_MAX
 
-local ids, keys = id_ring(), key_ring()
-local id_names, key_names = {}, {}
+local batch_keys = {}
 for _, request in ipairs(input.requests) do
-  if request[1] ~= 0 then
-    key_names[#key_names + 1] = request[1][1]
-  end
-  for _, entry in ipairs(request[3]) do
-    if entry[3] ~= '' then
-      id_names[#id_names + 1] = entry[3]
-    end
+  if request[3] then
+    batch_keys[#batch_keys + 1] = request[3]
   end
 end
-local known_ids = find_all(ids, id_names)
-local known_keys = find_all(keys, key_names)
-local id_count = ids.id_count + keys.id_count + calls.id_count
+local id_ring_now, key_ring_now = id_ring(), key_ring()
+local known_ids = ids and find_all(id_ring_now, ids) or {}
+local known_keys = find_all(key_ring_now, batch_keys)
+local id_count = id_ring_now.id_count + key_ring_now.id_count + calls.id_count
+local may_be_full = id_count + entry_count + #batch_keys > input.maxIds
 local frozen = {}
 if moving > 0 then
-  for i, name in ipairs(look_up('HMGET', MOVING, members)) do
-    frozen[members[i]] = name
+  for at, found in ipairs(look_up('HMGET', MOVING, members)) do
+    frozen[members[at]] = found
   end
 end
 
-local clock_bytes = string.sub(struct.pack('>I8', now_us), 2)
-local stamp_count = 0
-local function next_element(member)
-  if not has_time then
-    return member
-  end
-  local stamp = clock_bytes .. string.char(math.floor(stamp_count / 256), stamp_count % 256)
-  return stamp .. member
-end
+-- The order in which members were changed: it breaks ties of the same moment.
+local touched, touched_at = {}, {}
+local new_ids, new_keys = {}, {}
+local undo
 
-local function changed_key(old, value)
+local function key_after(old, value)
   if mode == 'increment' then
     return (old or 0) + value
   end
@@ -104,144 +154,203 @@ local function changed_key(old, value)
   return value
 end
 
--- The letter of the entry's outcome; what it replaces goes on the list of what to undo.
-local function apply(entry, undo)
-  local member, value = entry[1], entry[2]
-  local row = rows[1][member]
-  if not row and entry[5] == 0 then
+-- Applies an entry in all views, and says what became of it.
+local function apply(at)
+  local member, value = members[at], values[at]
+  if fixed and fixed[at] and not keys_of[1][member] then
     return NOT_HERE
   end
-  if mode == 'increment' and value == 0 then
+  if value == 0 and mode == 'increment' then
     return APPLIED
   end
-  local changed = {}
-  for i = 1, #seasons do
-    local old = rows[i][member]
-    local key = changed_key(old and old.key, value)
-    if key > SAFE_MAX or key < -SAFE_MAX then
-      return OUT_OF_RANGE
-    end
-    if not old or key ~= old.key then
-      changed[i] = key
+  if may_leave_range then
+    for i = 1, season_count do
+      local key = key_after(keys_of[i][member], value)
+      if key > SAFE_MAX or key < -SAFE_MAX then
+        return OUT_OF_RANGE
+      end
     end
   end
-  local element = next_element(member)
-  local is_hidden = row ~= nil and row.is_hidden
-  for i, key in pairs(changed) do
-    undo[#undo + 1] = { season = i, member = member, row = rows[i][member] or false }
-    -- A sum of nothing is 0, never -0.
-    rows[i][member] = { key = key + 0, element = element, is_hidden = is_hidden }
+  for i = 1, season_count do
+    local keys = keys_of[i]
+    local old = keys[member]
+    local key = key_after(old, value)
+    if key ~= old then
+      if undo then
+        undo[#undo + 1] = { i, member, old }
+      end
+      -- A sum of nothing is 0, never -0.
+      keys[member] = key + 0
+      if not touched_at[member] then
+        touched[#touched + 1] = member
+      end
+      touched_at[member] = at
+    end
   end
   return APPLIED
 end
 
-local new_ids, new_keys, touched = {}, {}, {}
+local function count_fresh(request, first, last)
+  local fresh = (request[3] and not known_keys[request[3]]) and 1 or 0
+  for at = first, last do
+    if ids and ids[at] ~= '' and not known_ids[ids[at]] then
+      fresh = fresh + 1
+    end
+  end
+  return fresh
+end
 
--- What a request did: its outcome, and whether anything is to be remembered of it.
-local function run(request)
-  local batch, is_atomic, entries = request[1], request[2] == 1, request[3]
-  local record = batch ~= 0 and known_keys[batch[1]] or nil
-  if record and string.sub(record, 1, FINGERPRINT_BYTES) ~= batch[2] then
+local function record_batch(request, bitmap, applied_places, is_new)
+  local bytes = {}
+  for i = 1, math.ceil(request[5] / 8) do
+    bytes[i] = string.byte(bitmap, i) or 0
+  end
+  for _, place in ipairs(applied_places) do
+    local i = math.floor(place / 8) + 1
+    bytes[i] = bit.bor(bytes[i], bit.lshift(1, place % 8))
+  end
+  local text = request[4] .. string.char(unpack(bytes))
+  known_keys[request[3]] = text
+  new_keys[#new_keys + 1] = request[3]
+  new_keys[#new_keys + 1] = text
+  id_count = id_count + (is_new and 1 or 0)
+end
+
+-- Takes back what a refused request has done.
+local function take_back(id_count_before)
+  for i = #undo, 1, -1 do
+    keys_of[undo[i][1]][undo[i][2]] = undo[i][3]
+  end
+  for i = #new_ids, id_count_before + 1, -1 do
+    known_ids[new_ids[i]] = nil
+    new_ids[i] = nil
+  end
+end
+
+local function run(request, first, last)
+  local batch = request[3]
+  local record = batch and known_keys[batch]
+  if record and string.sub(record, 1, FINGERPRINT_BYTES) ~= request[4] then
     return 'K'
   end
-  local fresh_count = (batch ~= 0 and not record) and 1 or 0
-  for _, entry in ipairs(entries) do
-    if frozen[entry[1]] then
-      return 'F'
-    end
-    if entry[3] ~= '' and not known_ids[entry[3]] then
-      fresh_count = fresh_count + 1
+  if moving > 0 then
+    for at = first, last do
+      if frozen[members[at]] then
+        return 'F'
+      end
     end
   end
-  if fresh_count > 0 and id_count + fresh_count > input.maxIds then
-    return 'I'
+  if may_be_full then
+    local fresh = count_fresh(request, first, last)
+    if fresh > 0 and id_count + fresh > input.maxIds then
+      return 'I'
+    end
   end
   local bitmap = record and string.sub(record, FINGERPRINT_BYTES + 1) or ''
-  local undo, letters, applied_ids, applied_bits = {}, {}, {}, {}
-  local stamp_before = stamp_count
-  for i, entry in ipairs(entries) do
-    local id = entry[3]
+  local ids_before = #new_ids
+  undo = may_leave_range and request[2] == 1 and {} or nil
+  local letters, applied_places = {}, {}
+  for at = first, last do
+    local id = ids and ids[at] or ''
     local letter
-    if known_ids[id] or applied_ids[id] or (batch ~= 0 and has_bit(bitmap, entry[4])) then
+    if (id ~= '' and known_ids[id]) or (record and has_bit(bitmap, places[at])) then
       letter = DUPLICATE
     else
-      letter = apply(entry, undo)
-      stamp_count = stamp_count + 1
+      letter = apply(at)
     end
-    if letter == OUT_OF_RANGE and is_atomic then
-      for at = #undo, 1, -1 do
-        rows[undo[at].season][undo[at].member] = undo[at].row or nil
-      end
-      stamp_count = stamp_before
-      return 'R' .. (i - 1)
+    if letter == OUT_OF_RANGE and undo then
+      take_back(ids_before)
+      return 'R' .. (at - first)
     end
     if letter == APPLIED then
       if id ~= '' then
-        applied_ids[id] = true
+        known_ids[id] = true
+        new_ids[#new_ids + 1] = id
+        new_ids[#new_ids + 1] = '1'
       end
-      applied_bits[#applied_bits + 1] = entry[4]
+      if batch then
+        applied_places[#applied_places + 1] = places[at]
+      end
     end
-    letters[i] = letter
+    letters[at - first + 1] = letter
   end
-  for _, change in ipairs(undo) do
-    touched[#touched + 1] = change
-  end
-  for id in pairs(applied_ids) do
-    known_ids[id] = '1'
-    new_ids[#new_ids + 1] = id
-    new_ids[#new_ids + 1] = '1'
-    id_count = id_count + 1
-  end
-  if batch ~= 0 and (not record or #applied_bits > 0) then
-    local bytes = {}
-    for i = 1, math.ceil(batch[3] / 8) do
-      bytes[i] = string.byte(bitmap, i) or 0
-    end
-    for _, index in ipairs(applied_bits) do
-      local at = math.floor(index / 8) + 1
-      bytes[at] = bit.bor(bytes[at], bit.lshift(1, index % 8))
-    end
-    local text = batch[2] .. string.char(unpack(bytes))
-    known_keys[batch[1]] = text
-    new_keys[#new_keys + 1] = batch[1]
-    new_keys[#new_keys + 1] = text
-    id_count = id_count + (record and 0 or 1)
+  id_count = id_count + (#new_ids - ids_before) / 2
+  if batch and (not record or #applied_places > 0) then
+    record_batch(request, bitmap, applied_places, not record)
   end
   return 'A' .. table.concat(letters)
 end
 
 local outcomes = {}
+local next_entry = 1
 for i, request in ipairs(input.requests) do
-  outcomes[i] = run(request)
+  outcomes[i] = run(request, next_entry, next_entry + request[1] - 1)
+  next_entry = next_entry + request[1]
 end
 local outcome_text = table.concat(outcomes, ',')
 
-local is_written = {}
-local changes = {}
-for i = 1, #seasons do
-  changes[i] = new_changes()
-  is_written[i] = {}
-end
-for _, change in ipairs(touched) do
-  local i, member = change.season, change.member
-  if not is_written[i][member] then
-    is_written[i][member] = true
-    replace_row(changes[i], member, stored[i][member], rows[i][member])
+local clock_bytes = string.sub(struct.pack('>I8', now_us), 2)
+local new_stamps = {}
+if has_time then
+  for _, member in ipairs(touched) do
+    local at = touched_at[member] - 1
+    new_stamps[member] = clock_bytes .. string.char(math.floor(at / 256), at % 256)
   end
 end
-for i, season in ipairs(seasons) do
-  write_changes(season, changes[i], i == 1)
+
+local function change_season(i, season)
+  local changes = new_changes()
+  local shown_put, shown_taken = changes.shown.put, changes.shown.taken
+  local times = changes.times
+  local before, after, stamps = stored_keys[i], keys_of[i], stored_stamps[i]
+  for at = 1, #touched do
+    local member = touched[at]
+    local old, key = before[member], after[member]
+    if key ~= old then
+      local is_hidden = hidden_members[member]
+      local put = is_hidden and changes.hidden.put or shown_put
+      local element = member
+      if has_time then
+        local stamp = new_stamps[member]
+        element = stamp .. member
+        if old then
+          local taken = is_hidden and changes.hidden.taken or shown_taken
+          taken[#taken + 1] = stamps[member] .. member
+        end
+        times[#times + 1] = member
+        times[#times + 1] = stamp
+      elseif not old and i == 1 then
+        times[#times + 1] = member
+        times[#times + 1] = ''
+      end
+      put[#put + 1] = key
+      put[#put + 1] = element
+      if not is_hidden then
+        if old then
+          count_shown(changes, old, -1)
+        end
+        count_shown(changes, key, 1)
+      end
+    end
+  end
+  write_changes(season, changes, i == 1)
 end
-remember(ids, new_ids)
--- A batch that comes again keeps its record where it is found first, which may be another hash.
-for _, filled_key in ipairs(keys.filled) do
+
+if #touched > 0 then
+  for i, season in ipairs(seasons) do
+    change_season(i, season)
+  end
+end
+remember(id_ring_now, new_ids)
+-- A record that grows moves to the hash of now: nobody must find the older one.
+for _, filled_key in ipairs(key_ring_now.filled) do
   for at = 1, #new_keys, 2 do
-    if filled_key ~= keys.current then
+    if filled_key ~= key_ring_now.current then
       redis.call('HDEL', filled_key, new_keys[at])
     end
   end
 end
-remember(keys, new_keys)
+remember(key_ring_now, new_keys)
 if #touched > 0 or #new_ids > 0 or #new_keys > 0 then
   remember(calls, { input.callId, outcome_text })
 end

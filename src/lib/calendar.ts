@@ -4,7 +4,7 @@
  * in UTC shows the same.
  */
 import { DateTime, FixedOffsetZone, IANAZone, type Zone as LuxonZone } from 'luxon';
-import { DAY_MS, HOUR_MS } from './buckets.ts';
+import { DAY_MS, HOUR_MS } from './durations.ts';
 
 /** A time in which a zone's clock is not turned. */
 export interface Stretch {
@@ -100,6 +100,29 @@ export class Zone {
       offsetMs = nextOffsetMs;
     }
     return [...stretches, { fromMs: startMs, toMs, offsetMs }];
+  }
+
+  /**
+   * Where, in a time, steps of that length begin: the clock shows a multiple of it, or skips one,
+   * or is set back into another step or to the beginning of the same one.
+   */
+  clockStarts(lengthMs: number, fromMs: number, toMs: number): number[] {
+    return this.stretches(fromMs, toMs).flatMap((stretch, index, all) => {
+      const wallMs = stretch.fromMs + stretch.offsetMs;
+      const before = all[index - 1];
+      const starts: number[] = [];
+      if (before !== undefined) {
+        const shownMs = stretch.fromMs - 1 + before.offsetMs;
+        const isOther = Math.floor(wallMs / lengthMs) !== Math.floor(shownMs / lengthMs);
+        const setBackMs = before.offsetMs - stretch.offsetMs;
+        if (isOther || (wallMs % lengthMs === 0 && setBackMs >= lengthMs)) {
+          starts.push(stretch.fromMs);
+        }
+      }
+      const firstMs = (Math.floor(wallMs / lengthMs) + 1) * lengthMs - stretch.offsetMs;
+      for (let atMs = firstMs; atMs < stretch.toMs; atMs += lengthMs) starts.push(atMs);
+      return starts;
+    });
   }
 
   /** The first instant with the later offset, where the two differ. */

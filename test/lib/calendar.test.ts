@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/streams/buckets.ts';
-import { daysOfPeriod, openZone, type Zone } from '../../src/streams/calendar.ts';
+import { daysOfPeriod, openZone, type Zone } from '../../src/lib/calendar.ts';
 
 const ZONES = [
   ...['UTC', 'Africa/Cairo', 'America/New_York', 'Europe/Paris', 'Australia/Lord_Howe'],

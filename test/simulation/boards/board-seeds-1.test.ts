@@ -1,0 +1,3 @@
+import { testBoardSeeds } from './board-seeds.ts';
+
+testBoardSeeds(0);
