@@ -131,6 +131,17 @@ function describeRange(harness: BoardStoreHarness): void {
       }
     });
 
+    test('are refused of a hidden member too', async () => {
+      const part = await openPartOn(harness);
+      await part.put(['h', MAX]);
+      await part.hide('h');
+      expect(brief(await part.apply([entryOf('h', 3), entryOf('h', -1)]))).toEqual([
+        ...[`out_of_range ${MAX - 1}`, `applied ${MAX - 1}`],
+      ]);
+      await part.hide('h', false);
+      expect(await part.standing(part.season)).toEqual([`h ${MAX - 1}`]);
+    });
+
     test('in one season leave all seasons as they are', async () => {
       const part = await openPartOn(harness);
       await part.put(['a', MAX]);
