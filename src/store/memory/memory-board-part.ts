@@ -201,8 +201,9 @@ export class MemoryBoardPart {
   }
 }
 
+/** The length tells where the view ends, whatever it holds. */
 export function seasonName({ view, id }: SeasonAt): string {
-  return JSON.stringify([view, id]);
+  return `${view.length} ${view}${id}`;
 }
 
 function shownRow(rows: SeasonRows, member: string | null): MemberRow | null {
