@@ -20,7 +20,8 @@ function refusalOf(run: () => unknown): { code: string; parameter: string | null
 }
 
 function viewsOf(count: number) {
-  return Array.from({ length: count }, (_, index) => ({ name: `view ${index}`, cron: null }));
+  const cron = '0 5 * * *';
+  return Array.from({ length: count }, (_, index) => ({ name: `view-${index}`, cron }));
 }
 
 describe('settings of boards', () => {

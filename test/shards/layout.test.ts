@@ -192,32 +192,36 @@ describe('a layout after moves', () => {
     );
   });
 
-  test('names of a hash the parts that earlier sets gave it, without those asked anyway', () => {
+  test('names of a hash the parts that earlier sets gave it, but for the one asked anyway', () => {
     const once = finished(growing(1), 10);
-    const twice = finished(
-      begun(announced(once, 'epoch 2', [...once.parts, 'part 2', 'part 3'])),
-      20,
-    );
+    const four = [...once.parts, 'part 2', 'part 3'];
+    const twice = finished(begun(announced(once, 'epoch 2', four)), 20);
     expect(twice.parts).toEqual(named(4));
-    expect(pastPartsOf(twice, 3, 0)).toEqual(['part 0', 'part 1']);
-    expect(pastPartsOf(twice, 2, 0)).toEqual(['part 0']);
-    expect(pastPartsOf(twice, 0, 0)).toEqual([]);
-    expect(pastPartsOf(twice, 3, 10)).toEqual(['part 1']);
-    expect(pastPartsOf(twice, 3, 20)).toEqual([]);
-    const back = begun(announced(twice, 'epoch 3', twice.parts.slice(0, 2)));
-    expect(routeOf(back, 3)).toEqual({ home: 'part 1', source: 'part 3' });
-    expect(pastPartsOf(back, 3, 0)).toEqual(['part 0']);
+    expect(pastPartsOf(twice, 3, 0, 'part 3')).toEqual(['part 0', 'part 1']);
+    expect(pastPartsOf(twice, 2, 0, 'part 2')).toEqual(['part 0']);
+    expect(pastPartsOf(twice, 0, 0, 'part 0')).toEqual([]);
+    expect(pastPartsOf(twice, 3, 10, 'part 3')).toEqual(['part 1']);
+    expect(pastPartsOf(twice, 3, 20, 'part 3')).toEqual([]);
+  });
+
+  test('while it shrinks to a part of before, that part is asked for what it remembers', () => {
+    const grown = finished(growing(1), 10);
+    const back = begun(announced(grown, 'epoch 2', named(1)));
+    expect(routeOf(back, 1)).toEqual({ home: 'part 0', source: 'part 1' });
+    expect(pastPartsOf(back, 1, 0, 'part 1')).toEqual(['part 0']);
+    expect(pastPartsOf(back, 1, 0, 'part 0')).toEqual([]);
   });
 
   test('every part that ever was a hash’s home is asked, as long as its set is remembered', () => {
     fc.assert(
       fc.property(walks, hashes, fc.nat(12), (layout, hash, sinceMs) => {
-        const { home, source } = routeOf(layout, hash);
-        const asked = new Set([home, source, ...pastPartsOf(layout, hash, sinceMs)]);
-        for (const { parts, endedAtMs } of layout.past) {
-          const was = parts[hash % parts.length]!;
-          if (endedAtMs > sinceMs) expect(asked).toContain(was);
-        }
+        const { home } = routeOf(layout, hash);
+        const past = pastPartsOf(layout, hash, sinceMs, home);
+        const homes = layout.past
+          .filter(({ endedAtMs }) => endedAtMs > sinceMs)
+          .map(({ parts }) => parts[hash % parts.length]!);
+        expect(new Set([home, ...past])).toEqual(new Set([home, ...homes]));
+        expect(past.length).toBe(new Set([home, ...homes]).size - 1);
       }),
     );
   });
