@@ -1,6 +1,6 @@
 /**
  * Boards that grow by themselves: each process that takes writes reports which boards are hot in
- * it, and a worker adds the reports up and announces the next step of a board that needs more parts.
+ * it, and a worker adds the reports up and announces the next step of a board that is too hot.
  */
 import type { Clock } from '../lib/clock.ts';
 import type { Tag, TagSource } from '../lib/random-tag.ts';

@@ -1,7 +1,7 @@
 /** The order of rows over all parts, and the merge of what parts return. Pure. */
 import { type PartRow, type Position, TIME_BYTES, type TieRule } from './store-port.ts';
 
-/** Ascending by (key, element); elements are texts of bytes, so their own order is that of bytes. */
+/** Ascending by (key, element); elements are texts of bytes, so their order is that of bytes. */
 export function comparePositions(a: Position, b: Position): number {
   if (a.key !== b.key) return a.key - b.key;
   if (a.element === b.element) return 0;

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { OutcomeUnknownError } from '../../lib/store-errors.ts';
 import type { RedisKey } from './keys.ts';
 
-const SHEBANG = /^#!lua\n/;
+const SHEBANG = /^#!lua.*\n/;
 
 export interface LuaScript {
   readonly source: string;
@@ -17,8 +17,14 @@ export interface LuaScript {
  */
 export function loadScript(name: string, beginning: string | null = null): LuaScript {
   const body = readScript(name);
-  const source = beginning === null ? body : readScript(beginning) + body.replace(SHEBANG, '');
+  const source = beginning === null ? body : withBeginning(body, readScript(beginning));
   return { source, sha1: createHash('sha1').update(source).digest('hex') };
+}
+
+/** The flags of a script are its own. */
+function withBeginning(body: string, beginning: string): string {
+  const shebang = SHEBANG.exec(body)?.[0] ?? '';
+  return shebang + beginning.replace(SHEBANG, '') + body.slice(shebang.length);
 }
 
 function readScript(name: string): string {

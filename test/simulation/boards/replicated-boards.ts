@@ -8,7 +8,7 @@ import type { Tag, TagSource } from '../../../src/lib/random-tag.ts';
 import { MemoryBoardStore } from '../../../src/store/memory/memory-board-store.ts';
 import { MemoryDocumentStore } from '../../../src/store/memory/memory-document-store.ts';
 
-/** What is taken out of the stores or of the protocol, so that a simulation can be seen to notice. */
+/** What is taken out of the protocol, so that a simulation can be seen to notice. */
 export type BoardCanary = 'none' | 'move_without_fence' | 'part_without_epoch_check';
 
 export const BOARD_LIMITS = {

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[ board-drop.lua
   Purpose   Forgets a part of a board with all it holds: from then on it is not there.
   KEYS      as in board-part.lua; all seasons that are kept

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[ board-edit.lua
   Purpose   Hides or shows a member of a board, sets what is known of it, or takes it out, in all
             seasons that are kept.

@@ -18,8 +18,10 @@ if moving > 0 then
   names = redis.call('HKEYS', MOVING)
 else
   local frozen = {}
+  local is_named = {}
   for i, found in ipairs(look_up('HMGET', MEMBERS, input.members)) do
-    if found then
+    if found and not is_named[input.members[i]] then
+      is_named[input.members[i]] = true
       names[#names + 1] = input.members[i]
       frozen[#frozen + 1] = input.members[i]
       frozen[#frozen + 1] = '1'

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=no-writes
 --[[ board-read.lua
   Purpose   Answers questions about one season of one part of a board, all of one moment.
   KEYS      as in board-part.lua; one season

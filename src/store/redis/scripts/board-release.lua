@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[ board-release.lua
   Purpose   Takes an admitted chunk out of the source of a move, once.
   KEYS      as in board-part.lua; all-time first

@@ -47,8 +47,10 @@ local function read_hidden(season, found_keys, stamps)
   end
   for i, reply in ipairs(look_up('ZMSCORE', season.hidden, elements)) do
     if reply then
-      found_keys[names[i]] = tonumber(reply)
+      local key = tonumber(reply)
+      found_keys[names[i]] = key
       hidden_members[names[i]] = true
+      magnitude = magnitude + math.abs(key)
     end
   end
 end
@@ -177,7 +179,7 @@ local function apply(at)
     local key = key_after(old, value)
     if key ~= old then
       if undo then
-        undo[#undo + 1] = { i, member, old }
+        undo[#undo + 1] = { i, member, old, touched_at[member] }
       end
       -- A sum of nothing is 0, never -0.
       keys[member] = key + 0
@@ -219,10 +221,16 @@ end
 -- Takes back what a refused request has done.
 local function take_back(id_count_before)
   for i = #undo, 1, -1 do
-    keys_of[undo[i][1]][undo[i][2]] = undo[i][3]
+    local member = undo[i][2]
+    keys_of[undo[i][1]][member] = undo[i][3]
+    touched_at[member] = undo[i][4]
+    if not undo[i][4] then
+      touched[#touched] = nil
+    end
   end
-  for i = #new_ids, id_count_before + 1, -1 do
+  for i = #new_ids - 1, id_count_before + 1, -2 do
     known_ids[new_ids[i]] = nil
+    new_ids[i + 1] = nil
     new_ids[i] = nil
   end
 end
