@@ -70,13 +70,45 @@ export const ERRORS = {
   },
   invalid_settings: {
     status: 400,
-    title: 'A setting of the stream is out of range or does not fit the others',
+    title: 'A setting is out of range or does not fit the others',
     description: '`parameter` names it, `detail` says what is expected. Nothing was changed.',
   },
   unknown_dimension: {
     status: 400,
     title: 'The stream does not keep this dimension',
     description: 'Its settings (`GET /v1/streams/{stream}`) name those that it keeps.',
+  },
+  wrong_score_field: {
+    status: 400,
+    title: 'The board takes the other kind of score',
+    description: '`by` in mode increment, `score` in modes best and last. Nothing was applied.',
+  },
+  invalid_score: {
+    status: 400,
+    title: 'A score cannot be kept exactly',
+    description: 'It has more decimals than the board keeps, or is too large. Nothing was applied.',
+  },
+  out_of_range: {
+    status: 400,
+    title: 'A result would not be a safe integer',
+    description:
+      'Scaled by the decimals of the board it would leave ±(2^53 - 1). `index` names the entry. ' +
+      'Nothing was applied.',
+  },
+  invalid_cursor: {
+    status: 400,
+    title: 'The cursor is none of a page of this board',
+    description: 'Take `next` or `previous` of a page as it is.',
+  },
+  invalid_shards: {
+    status: 400,
+    title: 'The board cannot have so many parts next',
+    description: 'A power of two up to 256; one step doubles or halves.',
+  },
+  dense_ranks_too_large: {
+    status: 400,
+    title: 'Dense ranks over several parts would take too long here',
+    description: 'They are told while at most 20,000 different scores are better.',
   },
   not_found: {
     status: 404,
@@ -87,6 +119,21 @@ export const ERRORS = {
     status: 405,
     title: 'The path does not know this method',
     description: 'The `Allow` header lists those that it knows.',
+  },
+  board_not_found: {
+    status: 404,
+    title: 'There is no board of this name',
+    description: 'A board is made by its first score, or by `PUT`.',
+  },
+  member_not_found: {
+    status: 404,
+    title: 'The board has no such member to show',
+    description: 'It never had a score there, not in this season, or is hidden from lists.',
+  },
+  season_not_found: {
+    status: 404,
+    title: 'The board has no such view, or keeps no such season of it',
+    description: '`GET /v1/boards/{board}` lists those that can be read.',
   },
   retention_grows: {
     status: 409,
@@ -99,6 +146,21 @@ export const ERRORS = {
     status: 409,
     title: 'There is no room for one more stream',
     description: '`TALLY_MAX_STREAMS` is reached. Delete streams that are not needed.',
+  },
+  settings_fixed: {
+    status: 409,
+    title: 'What is stored depends on this setting',
+    description: '`parameter` names it. Delete the board and make it anew. Nothing was changed.',
+  },
+  move_under_way: {
+    status: 409,
+    title: 'Parts of the board are being moved',
+    description: 'One step at a time: ask again once `movingTo` is gone.',
+  },
+  too_many_boards: {
+    status: 409,
+    title: 'There is no room for one more board',
+    description: '`TALLY_MAX_BOARDS` is reached. Delete boards that are not needed.',
   },
   moderation_full: {
     status: 409,
@@ -153,7 +215,9 @@ export const ERRORS = {
   ids_full: {
     status: 503,
     title: 'Too many idempotency keys are remembered',
-    description: '`TALLY_MAX_REMEMBERED_IDS` is reached. Nothing of the request was applied.',
+    description:
+      '`TALLY_MAX_REMEMBERED_IDS`, or `TALLY_MAX_PART_IDS` of a board, is reached. Nothing of the ' +
+      'request was applied.',
     retryAfterSeconds: 60,
   },
   outcome_unknown: {

@@ -9,25 +9,33 @@ import { apiApp, type ProcessParts, workerApp } from './api/app.ts';
 import { HealthMonitor } from './api/health.ts';
 import { type HttpServer, listen } from './api/http-server.ts';
 import { ApiMetrics } from './api/metrics.ts';
+import { type BoardsRoom, openBoardsRoom } from './boards/boards-room.ts';
+import type { BoardStore } from './boards/store-port.ts';
 import { type Config, ConfigError, readConfig, redactConfig } from './config.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
+import type { DocumentStore } from './lib/document-store.ts';
 import { Prng } from './lib/prng.ts';
 import { cryptoTags, type TagSource } from './lib/random-tag.ts';
 import { StoreUnavailableError } from './lib/store-errors.ts';
+import type { RateStore } from './shards/rate-port.ts';
 import { hashKeyFromBytes, KeyedHash } from './sketches/hash.ts';
+import { MemoryBoardStore } from './store/memory/memory-board-store.ts';
 import { MemoryDocumentStore } from './store/memory/memory-document-store.ts';
+import { MemoryRateStore } from './store/memory/memory-rate-store.ts';
 import { MemoryStreamStore } from './store/memory/memory-stream-store.ts';
 import { connectForBull, connectRedis } from './store/redis/connection.ts';
 import { claimDeployment } from './store/redis/deployment.ts';
 import { documentKeys } from './store/redis/keys.ts';
 import { RedisRefusedError } from './store/redis/redis-refused-error.ts';
+import { RedisBoardStore } from './store/redis/redis-board-store.ts';
 import { RedisDocumentStore } from './store/redis/redis-document-store.ts';
+import { RedisRateStore } from './store/redis/redis-rate-store.ts';
 import { RedisStreamStore } from './store/redis/redis-stream-store.ts';
 import { describeTarget, parseRedisUrl } from './store/redis/redis-url.ts';
 import { COARSEST_LEVEL } from './streams/buckets.ts';
-import type { DocumentStore } from './lib/document-store.ts';
 import type { StreamStore } from './streams/store-port.ts';
 import { openStreamsRoom } from './streams/streams-room.ts';
+import { scheduleBoardJobs } from './workers/board-jobs.ts';
 import { BullScheduler } from './workers/bull-scheduler.ts';
 import { InProcessScheduler } from './workers/in-process-scheduler.ts';
 import type { JobObserver, Scheduler } from './workers/scheduler.ts';
@@ -36,6 +44,8 @@ import { scheduleStreamJobs } from './workers/stream-jobs.ts';
 /** A terminal's Ctrl-C reaches this process directly and once more through npm: one wish. */
 const SAME_SIGNAL_MS = 500;
 const EXIT_FAILED = 1;
+/** How often a process tells the others which boards are hot in it. */
+const RATES_INTERVAL_MS = 5_000;
 
 export interface TallyParts {
   readonly clock: Clock;
@@ -55,7 +65,14 @@ export interface RunningTally {
   close(): Promise<void>;
 }
 
-interface OpenStore {
+/** What the boards room keeps its things in. */
+interface BoardStores {
+  readonly boardStore: BoardStore;
+  readonly boardDocuments: DocumentStore;
+  readonly rates: RateStore;
+}
+
+interface OpenStore extends BoardStores {
   readonly store: StreamStore;
   readonly registryStore: DocumentStore;
   readonly hashSecret: string;
@@ -81,9 +98,11 @@ export async function startTally(
   const health = new HealthMonitor(store, clock);
   metrics.watchStore(() => health.stats(), clock);
   const common: ProcessParts = { clock, tags, logger, metrics, health };
-  const room = streamsRoom(config, common, opened);
+  const hash = new KeyedHash(hashKeyFromBytes(Buffer.from(opened.hashSecret, 'hex')));
+  const room = streamsRoom(config, common, opened, hash);
+  const boardsRoom = openBoards(config, common, opened, hash);
   let server: HttpServer | null = null;
-  let schedulers: readonly Scheduler[] = [];
+  const schedulers: Scheduler[] = [];
   const close = async (): Promise<void> => {
     const deadlineMs = clock.nowMs() + config.graceMs;
     health.stop();
@@ -94,12 +113,21 @@ export async function startTally(
     opened.close();
   };
   try {
-    const app = config.role === 'worker' ? workerApp(common) : apiApp({ ...common, ...room });
+    const { boards } = boardsRoom;
+    const app =
+      config.role === 'worker' ? workerApp(common) : apiApp({ ...common, ...room, boards });
     server = await listen(app, config.host, config.port, clock);
+    if (config.role !== 'worker') {
+      const reporter = new InProcessScheduler(clock, jobObserver(common));
+      schedulers.push(reporter);
+      await reporter.every('board-rates', RATES_INTERVAL_MS, () => boardsRoom.growth.report());
+    }
     if (config.role !== 'api') {
-      schedulers = openSchedulers(config, common, opened);
+      const shared = openSchedulers(config, common, opened);
+      schedulers.push(...shared);
       const onFold = (entries: number, aside: number): void => metrics.countFolded(entries, aside);
-      await scheduleStreamJobs({ ...room, schedulers, onFold });
+      await scheduleStreamJobs({ ...room, schedulers: shared, onFold });
+      await scheduleBoardJobs({ ...boardsRoom, scheduler: shared[0]! });
     }
   } catch (error) {
     await close();
@@ -162,6 +190,7 @@ async function openStore(
     const { store, registryStore = new MemoryDocumentStore(parts.tags) } = parts;
     return {
       ...{ store, registryStore, hashSecret, partitionTags: null, notes: [] },
+      ...memoryBoardStores(config, parts),
       close: () => {},
     };
   }
@@ -179,6 +208,7 @@ function openMemoryStore(
   return {
     store,
     registryStore: new MemoryDocumentStore(tags),
+    ...memoryBoardStores(config, { clock, tags }),
     hashSecret: config.hashSecret ?? tags(),
     partitionTags: null,
     notes: [
@@ -213,6 +243,9 @@ async function openRedisStore(
     return {
       store: new RedisStreamStore(connection, settings, tags),
       registryStore: new RedisDocumentStore(connection, documentKeys('registry'), ack, tags),
+      boardStore: new RedisBoardStore(connection, { ...boardLimits(config), ack }, tags),
+      boardDocuments: new RedisDocumentStore(connection, documentKeys('boards'), ack, tags),
+      rates: new RedisRateStore(connection),
       hashSecret: deployment.hashSecret,
       partitionTags,
       notes: [
@@ -237,13 +270,47 @@ function storeLimits(config: Config) {
   };
 }
 
+function memoryBoardStores(
+  config: Config,
+  { clock, tags }: Pick<TallyParts, 'clock' | 'tags'>,
+): BoardStores {
+  return {
+    boardStore: new MemoryBoardStore({ ...boardLimits(config), clock, tags }),
+    boardDocuments: new MemoryDocumentStore(tags),
+    rates: new MemoryRateStore(),
+  };
+}
+
+function boardLimits(config: Config) {
+  return {
+    keyTtlMs: config.idempotencyTtlMs,
+    idTtlMs: config.incrementIdTtlMs,
+    callTtlMs: config.serverIdTtlMs,
+    maxRememberedIds: config.maxPartIds,
+  };
+}
+
+function openBoards(
+  config: Config,
+  { clock, tags }: ProcessParts,
+  { boardStore, boardDocuments, rates }: OpenStore,
+  hash: KeyedHash,
+): BoardsRoom {
+  const { keyTtlMs, idTtlMs } = boardLimits(config);
+  return openBoardsRoom({
+    ...{ store: boardStore, documents: boardDocuments, rates, clock, tags, hash },
+    ...{ maxBoards: config.maxBoards, keyTtlMs, idTtlMs },
+    ...{ partRatePerSecond: config.partWritesPerSecond, headroom: config.partHeadroom },
+  });
+}
+
 function streamsRoom(
   config: Config,
   { clock, tags }: ProcessParts,
-  { store, registryStore, hashSecret }: OpenStore,
+  { store, registryStore }: OpenStore,
+  hash: KeyedHash,
 ) {
   const { retention, maxFutureMs, maxStreams, cacheBytes } = config;
-  const hash = new KeyedHash(hashKeyFromBytes(Buffer.from(hashSecret, 'hex')));
   const room = openStreamsRoom({
     ...{ store, registryStore, clock, tags, hash },
     ...{ retention, maxFutureMs, maxStreams, cacheBytes },
@@ -262,17 +329,11 @@ function streamsRoom(
  */
 function openSchedulers(
   { redisUrl }: Config,
-  { clock, logger, metrics }: ProcessParts,
+  parts: ProcessParts,
   { store, partitionTags }: OpenStore,
 ): Scheduler[] {
-  const observer: JobObserver = {
-    done: (job, durationMs) => metrics.countJob(job, 'done', durationMs),
-    failed: (job, durationMs, error) => {
-      metrics.countJob(job, 'failed', durationMs);
-      if (error instanceof StoreUnavailableError) logger.warn({ job }, 'the store is unavailable');
-      else logger.error({ job, err: error }, 'a job failed');
-    },
-  };
+  const { clock, logger } = parts;
+  const observer = jobObserver(parts);
   if (redisUrl === null || partitionTags === null) {
     const { partitionCount } = store;
     return Array.from({ length: partitionCount }, () => new InProcessScheduler(clock, observer));
@@ -287,6 +348,17 @@ function openSchedulers(
         onError: (error) => logger.warn({ reason: error.message }, 'connection of the job queue'),
       }),
   );
+}
+
+function jobObserver({ logger, metrics }: ProcessParts): JobObserver {
+  return {
+    done: (job, durationMs) => metrics.countJob(job, 'done', durationMs),
+    failed: (job, durationMs, error) => {
+      metrics.countJob(job, 'failed', durationMs);
+      if (error instanceof StoreUnavailableError) logger.warn({ job }, 'the store is unavailable');
+      else logger.error({ job, err: error }, 'a job failed');
+    },
+  };
 }
 
 /** What a dead store keeps waiting is given up at the deadline: the process has to leave. */

@@ -3,6 +3,7 @@ import compression from 'compression';
 import express, { type Express } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
+import type { Boards } from '../boards/boards.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Prng } from '../lib/prng.ts';
@@ -11,6 +12,7 @@ import type { EventIngest } from '../streams/ingest.ts';
 import type { StreamQueries } from '../streams/queries.ts';
 import type { StreamRegistry } from '../streams/registry.ts';
 import { AnswerCache } from './answer-cache.ts';
+import { boardEndpoints } from './board-routes.ts';
 import { BodyReader } from './body-reader.ts';
 import { eventsEndpoint } from './events-route.ts';
 import type { HealthMonitor } from './health.ts';
@@ -43,10 +45,11 @@ export interface ApiParts extends ProcessParts {
   readonly ingest: EventIngest;
   readonly queries: StreamQueries;
   readonly registry: StreamRegistry;
+  readonly boards: Boards;
   readonly summaryCacheBytes: () => number;
 }
 
-/** Everything: events, queries, and what `workerApp` serves. */
+/** Everything: events, queries, boards, and what `workerApp` serves. */
 export function apiApp(parts: ApiParts): Express {
   const { clock, config, health, ingest, metrics, prng, queries, registry } = parts;
   const bodies = new BodyReader({
@@ -73,6 +76,7 @@ export function apiApp(parts: ApiParts): Express {
     setEndpoint({ queries, registry, cache }),
     ...streamEndpoints({ queries, registry, cache, bodies }),
     ...moderationEndpoints({ queries, registry, bodies }),
+    ...boardEndpoints({ boards: parts.boards, cache, bodies }),
     ...operationsEndpoints({ health, metrics }),
   ]);
 }

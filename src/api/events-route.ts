@@ -1,6 +1,6 @@
 /** `POST /v1/events`: events in. */
 import { createHash } from 'node:crypto';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import { z } from 'zod';
 import { ApiError, type EventRejection, type EventRejectionCode } from '../errors.ts';
 import type { AcceptedBatch, EventIngest } from '../streams/ingest.ts';
@@ -14,10 +14,10 @@ import { type BodyReader, decodeUtf8, mediaTypeOf } from './body-reader.ts';
 import { eventSchema, jsonBatchSchema, parseEventBatch } from './event-batch.ts';
 import { scanEvents } from './event-scanner.ts';
 import type { ApiMetrics } from './metrics.ts';
+import { idempotencyHeader, idempotencyKeyOf } from './idempotency-key.ts';
 import { type Endpoint, endpoint } from './route.ts';
 import { sendJson } from './send-json.ts';
 
-const KEY_BYTES_MAX = 512;
 /** A key stands for a request to this endpoint only. */
 const KEY_SCOPE = 'events';
 
@@ -37,10 +37,7 @@ const eventsRoute = {
       .meta({ description: 'All or nothing: one bad event refuses the request.' }),
   }),
   headers: z.object({
-    'Idempotency-Key': z
-      .string()
-      .optional()
-      .meta({ description: `1 to ${KEY_BYTES_MAX} bytes; makes a retry harmless for 24 h.` }),
+    ...idempotencyHeader,
     'Content-Encoding': z.string().optional().meta({ description: '`gzip` or absent.' }),
   }),
   body: {
@@ -104,18 +101,6 @@ export function eventsEndpoint(options: EventsRouteOptions): Endpoint {
       answer(response, result, rejections);
     });
   });
-}
-
-/** @throws ApiError invalid_header */
-function idempotencyKeyOf(request: Request): string | null {
-  const keys = request.headersDistinct['idempotency-key'] ?? [];
-  const [key] = keys;
-  if (key === undefined) return null;
-  // Node hands headers over with one character for each byte.
-  if (keys.length > 1 || key === '' || key.length > KEY_BYTES_MAX) {
-    throw new ApiError('invalid_header', `Idempotency-Key: expected 1 to ${KEY_BYTES_MAX} bytes`);
-  }
-  return key;
 }
 
 function digest(content: string | Buffer): string {

@@ -2,6 +2,8 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
+import { BoardRefusedError } from '../boards/board-errors.ts';
+import { OutdatedBoardError } from '../boards/part-reader.ts';
 import { ApiError, ERRORS, problemType } from '../errors.ts';
 import {
   BrokenStreamError,
@@ -90,6 +92,16 @@ function toApiError(error: unknown): ApiError {
   if (error instanceof RegistryRefusedError) {
     const { code, message, parameter } = error;
     return new ApiError(code, message, parameter === null ? {} : { parameter });
+  }
+  if (error instanceof BoardRefusedError) {
+    const { code, message, parameter, index } = error;
+    return new ApiError(code, message, {
+      ...(parameter === null ? {} : { parameter }),
+      ...(index === null ? {} : { index }),
+    });
+  }
+  if (error instanceof OutdatedBoardError) {
+    return new ApiError('store_unavailable', 'the parts of the board change all the time');
   }
   if (error instanceof QuestionRefusedError) return refusedQuestion(error.reason, error.index);
   if (error instanceof QuestionError || error instanceof WindowError) return refusedQuestion(error);

@@ -22,12 +22,12 @@ export interface RouteSpec<
   Path extends z.ZodObject = z.ZodObject,
   Query extends z.ZodObject = z.ZodObject,
 > {
-  readonly method: 'get' | 'post' | 'put' | 'delete';
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   /** As in OpenAPI: `/v1/streams/{stream}/top`. */
   readonly path: string;
   readonly summary: string;
   readonly description?: string;
-  readonly tag: 'Events' | 'Queries' | 'Streams' | 'Moderation' | 'Operations';
+  readonly tag: 'Events' | 'Queries' | 'Streams' | 'Moderation' | 'Boards' | 'Operations';
   /** Strings in, checked after percent-decoding. */
   readonly pathParameters: Path;
   /** Strict: a parameter that is not listed is refused. */

@@ -74,6 +74,26 @@ export const reasonText = text(REASON_BYTES_MAX).meta({
 export const pathStream = streamName.refine(isNoPathStep, 'must not be "." or ".."');
 export const pathItem = itemText.refine(isNoPathStep, 'must not be "." or ".."');
 
+export const boardName = text(NAME_BYTES_MAX).meta({
+  ...lengths(NAME_BYTES_MAX),
+  description: `Name of a board: 1 to ${NAME_BYTES_MAX} bytes of any valid UTF-8.`,
+  example: 'quiz',
+});
+export const pathBoard = boardName.refine(isNoPathStep, 'must not be "." or ".."');
+
+export const memberText = text(ITEM_BYTES_MAX).meta({
+  ...lengths(ITEM_BYTES_MAX),
+  description: `A member: 1 to ${ITEM_BYTES_MAX} bytes of any valid UTF-8.`,
+  example: 'ana',
+});
+export const pathMember = memberText.refine(isNoPathStep, 'must not be "." or ".."');
+
+/** Of one increment. */
+export const idText = text(ITEM_BYTES_MAX).meta({
+  ...lengths(ITEM_BYTES_MAX),
+  description: `Makes a retry of this increment harmless for an hour: 1 to ${ITEM_BYTES_MAX} bytes.`,
+});
+
 /** ISO 8601 with an offset; dates that do not exist are refused. */
 export const isoTime = z.iso.datetime({ offset: true, error: 'expected an ISO 8601 time' });
 
