@@ -27,7 +27,7 @@ import type {
 } from './boards.ts';
 import type { PartWriter } from './part-writer.ts';
 import type { ScoreWriter } from './score-writer.ts';
-import { changedSettings, newSettings, type SettingsInput } from './settings.ts';
+import { changedSettings, DEFAULT_SETTINGS, newSettings, type SettingsInput } from './settings.ts';
 import type { BoardStore, MemberChange } from './store-port.ts';
 
 /** Each comes with a newer document, or with a chunk that is carried on. */
@@ -136,7 +136,7 @@ export class BoardsFacade implements Boards {
 
   async post(name: string, input: ScoresInput): Promise<ScoresAnswer> {
     const { scores, onWrites } = this.#options;
-    const answer = await scores.post(() => this.#opened(name), input);
+    const answer = await scores.post(() => this.#opened(name, input), input);
     onWrites(name, input.entries.length);
     const unknown = answer.results.filter(
       ({ isDuplicate, score }) => isDuplicate && score === null,
@@ -245,9 +245,13 @@ export class BoardsFacade implements Boards {
     return board.document.layout.parts.length > 0 ? board : this.#settled(board);
   }
 
-  async #opened(name: string): Promise<KnownBoard> {
-    const board = await this.#options.registry.find(name);
-    return board === null || board.document.isDeleted ? this.#create(name, {}) : board;
+  /** What is refused makes no board. */
+  async #opened(name: string, { entries }: ScoresInput): Promise<KnownBoard> {
+    const { registry, scores } = this.#options;
+    const board = await registry.find(name);
+    if (board !== null && !board.document.isDeleted) return board;
+    scores.check(DEFAULT_SETTINGS, entries);
+    return this.#create(name, {});
   }
 
   /** With its first parts open; whoever makes it first settles what is set. */

@@ -61,6 +61,11 @@ export class ScoreWriter {
     throw new StoreUnavailableError('the parts of the board change all the time');
   }
 
+  /** Throws BoardRefusedError when a board with these settings would refuse the entries. */
+  check(settings: BoardSettings, entries: readonly ScoreEntry[]): void {
+    this.#itemsOf(settings, entries);
+  }
+
   #itemsOf({ mode, order, decimals }: BoardSettings, entries: readonly ScoreEntry[]): Item[] {
     const { hash } = this.#options;
     const wanted = mode === 'increment' ? 'by' : 'score';

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import * as boards from '../../src/api/board-schemas.ts';
 import * as answers from '../../src/api/answer-schemas.ts';
 import * as streams from '../../src/api/stream-schemas.ts';
 import { startTestTally, type TestTally } from '../support/tally.ts';
@@ -37,6 +38,13 @@ const EXAMPLES: Readonly<Record<string, z.ZodType>> = {
   'GET /v1/streams/{stream}/moderation/queue': answers.queueAnswer,
   'GET /v1/streams': streams.streamList,
   'GET /v1/streams/{stream}': streams.streamInfo,
+  'GET /v1/boards': boards.boardList,
+  'GET /v1/boards/{board}': boards.boardInfo,
+  'POST /v1/boards/{board}/scores': boards.scoresAnswer,
+  'GET /v1/boards/{board}/top': boards.pageAnswer,
+  'GET /v1/boards/{board}/members/{member}': boards.memberAnswer,
+  'POST /v1/boards/{board}/ranks': boards.ranksAnswer,
+  'GET /v1/boards/{board}/stats': boards.statsAnswer,
   'GET /healthz': answers.aliveAnswer,
   'GET /readyz': answers.readyAnswer,
 };

@@ -156,7 +156,7 @@ describe('the description of the API', () => {
     const paths = json['paths'] as Record<string, Record<string, unknown>>;
     for (const [path, operations] of Object.entries(paths)) {
       const example = path.replaceAll(/\{\w+\}/g, 'x');
-      const { headers } = await fetch(tally.url + example, { method: 'PATCH' });
+      const { headers } = await fetch(tally.url + example, { method: 'SEARCH' });
       const served = (headers.get('allow') ?? '').split(', ').filter((name) => name !== 'HEAD');
       const listed = METHODS.filter((method) => method in operations);
       // Two paths of the description may fit one path: .../items/{item} and .../items/counts.
@@ -172,6 +172,15 @@ describe('the description of the API', () => {
       '/openapi.json',
       '/readyz',
       '/top',
+      '/v1/boards',
+      '/v1/boards/{board}',
+      '/v1/boards/{board}/members/{member}',
+      '/v1/boards/{board}/members/{member}/around',
+      '/v1/boards/{board}/ranks',
+      '/v1/boards/{board}/scores',
+      '/v1/boards/{board}/shards',
+      '/v1/boards/{board}/stats',
+      '/v1/boards/{board}/top',
       '/v1/distinct',
       '/v1/events',
       '/v1/query',
