@@ -56,7 +56,7 @@ interface PackedMember {
 }
 
 export class MemoryBoardStore implements BoardStore {
-  readonly primaryCount = 1;
+  readonly primaryCount: number = 1;
   readonly #options: MemoryBoardStoreOptions;
   readonly #parts = new Map<Tag, MemoryBoardPart>();
   #lastMicros = 0;
