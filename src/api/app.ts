@@ -76,7 +76,7 @@ export function apiApp(parts: ApiParts): Express {
     setEndpoint({ queries, registry, cache }),
     ...streamEndpoints({ queries, registry, cache, bodies }),
     ...moderationEndpoints({ queries, registry, bodies }),
-    ...boardEndpoints({ boards: parts.boards, cache, bodies }),
+    ...boardEndpoints({ boards: parts.boards, cache, bodies, metrics }),
     ...operationsEndpoints({ health, metrics }),
   ]);
 }

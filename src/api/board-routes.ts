@@ -38,6 +38,7 @@ import { type BodyReader, decodeUtf8, mediaTypeOf, parseJson } from './body-read
 import { idempotencyHeader, idempotencyKeyOf } from './idempotency-key.ts';
 import { BODY_ERRORS, readJson } from './json-body.ts';
 import { flag, queryShape, wholeNumber } from './parameters.ts';
+import type { ApiMetrics } from './metrics.ts';
 import { type Endpoint, endpoint } from './route.ts';
 import { JSON_TYPE, sendBytes, sendJson } from './send-json.ts';
 import { boardName, pathBoard, pathMember } from './text-schemas.ts';
@@ -217,6 +218,7 @@ export interface BoardRoutesOptions {
   readonly boards: Boards;
   readonly cache: AnswerCache;
   readonly bodies: BodyReader;
+  readonly metrics: ApiMetrics;
 }
 
 export function boardEndpoints(options: BoardRoutesOptions): Endpoint[] {
@@ -247,7 +249,7 @@ function settingsEndpoints({ boards, bodies }: BoardRoutesOptions): Endpoint[] {
   ];
 }
 
-function scoreEndpoints({ boards, bodies }: BoardRoutesOptions): Endpoint[] {
+function scoreEndpoints({ boards, bodies, metrics }: BoardRoutesOptions): Endpoint[] {
   return [
     endpoint(scoresRoute, async ({ path: { board }, query }, request, response) => {
       mediaTypeOf(request, [JSON_TYPE]);
@@ -256,6 +258,7 @@ function scoreEndpoints({ boards, bodies }: BoardRoutesOptions): Endpoint[] {
         const entries = entriesOf(parseJson(decodeUtf8(body)));
         const batchKey = key === null ? null : { key, fingerprint: fingerprintOf(body) };
         const answer = await boards.post(board, { entries, key: batchKey, withRanks: query.ranks });
+        metrics.countScores(answer.results);
         sendJson(response, 200, presentScores(answer));
       });
     }),

@@ -1,5 +1,6 @@
 /** All that Prometheus may ask for, in one place. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { ScoreResult } from '../boards/answers.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { PartitionStats } from '../streams/store-port.ts';
 import type { CacheResult } from './answer-cache.ts';
@@ -25,6 +26,7 @@ export class ApiMetrics {
   readonly #registry = new Registry();
   readonly #requests: Histogram<'method' | 'route' | 'status'>;
   readonly #events: Counter<'outcome'>;
+  readonly #scores: Counter<'outcome'>;
   readonly #answers: Counter<'result'>;
   readonly #jobs: Histogram<'job' | 'outcome'>;
   readonly #folded: Counter<'outcome'>;
@@ -43,6 +45,12 @@ export class ApiMetrics {
     this.#events = new Counter({
       name: 'tally_events_total',
       help: 'Events by outcome: accepted, rejected, duplicate.',
+      labelNames: ['outcome'],
+      registers,
+    });
+    this.#scores = new Counter({
+      name: 'tally_scores_total',
+      help: 'Entries of boards by outcome: applied, duplicate, out_of_range.',
       labelNames: ['outcome'],
       registers,
     });
@@ -79,6 +87,14 @@ export class ApiMetrics {
     this.#events.inc({ outcome: 'accepted' }, accepted);
     this.#events.inc({ outcome: 'duplicate' }, duplicate);
     this.#events.inc({ outcome: 'rejected' }, rejectedCount);
+  }
+
+  countScores(results: readonly ScoreResult[]): void {
+    const duplicates = results.filter(({ isDuplicate }) => isDuplicate).length;
+    const outOfRange = results.filter(({ isOutOfRange }) => isOutOfRange).length;
+    this.#scores.inc({ outcome: 'applied' }, results.length - duplicates - outOfRange);
+    this.#scores.inc({ outcome: 'duplicate' }, duplicates);
+    this.#scores.inc({ outcome: 'out_of_range' }, outOfRange);
   }
 
   countAnswer(result: CacheResult): void {
