@@ -7,7 +7,7 @@ import { hourOf } from './model.ts';
 import { MODEL_TIME_LIMIT_MS, runModel } from './model-runs.ts';
 import { redisBoard } from './real-board.ts';
 
-const COMMANDS_MIN = 2_000;
+const COMMANDS_MIN = 1_500;
 let server: RedisServer;
 let connection: RedisConnection;
 

@@ -12,7 +12,7 @@ import { checkAll, checkDescription } from './reads.ts';
  */
 const SEED = process.env['TALLY_BOARDS_SEED'];
 const RUNS = process.env['TALLY_BOARDS_RUNS'];
-const RUNS_AT_ONCE = 40;
+const RUNS_AT_ONCE = 20;
 export const MODEL_TIME_LIMIT_MS = 600_000;
 
 export interface ModelRuns {
