@@ -41,25 +41,31 @@ interface Copy {
 export class BoardRegistry {
   readonly #options: BoardRegistryOptions;
   readonly #copies = new LRUCache<string, Copy>({ max: COPIES_MAX });
+  readonly #refreshing = new Set<string>();
 
   constructor(options: BoardRegistryOptions) {
     this.#options = options;
   }
 
-  /** Null: there is none. Those that are being deleted are found too. */
+  /**
+   * Null: there is none. Those that are being deleted are found too. A copy may be of any age, also
+   * while the documents cannot be reached; one that is not fresh is looked after in the background.
+   */
   async find(name: string): Promise<KnownBoard | null> {
     const copy = this.#copies.get(name);
-    const nowMs = this.#options.clock.nowMs();
-    const isFresh = copy !== undefined && Math.abs(nowMs - copy.readAtMs) < FRESH_MS;
-    if (isFresh && copy.board !== null) return copy.board;
-    try {
-      return await this.reread(name);
-    } catch (error) {
-      // Nobody can change what nobody can reach; an epoch that is too old is refused anyway.
-      const known = copy?.board ?? null;
-      if (known !== null && error instanceof StoreUnavailableError) return known;
-      throw error;
-    }
+    if (copy === undefined || copy.board === null) return this.reread(name);
+    const ageMs = Math.abs(this.#options.clock.nowMs() - copy.readAtMs);
+    if (ageMs >= FRESH_MS) this.#refresh(name);
+    return copy.board;
+  }
+
+  #refresh(name: string): void {
+    if (this.#refreshing.has(name)) return;
+    this.#refreshing.add(name);
+    // What cannot be read now is read again by the next one who asks.
+    void this.reread(name)
+      .catch(() => undefined)
+      .finally(() => this.#refreshing.delete(name));
   }
 
   /** What is acted on must not vanish in a failover: it is on the replicas when this resolves. */

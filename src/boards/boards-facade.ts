@@ -72,6 +72,7 @@ export class BoardsFacade implements Boards {
   }
 
   async describe(name: string): Promise<BoardDescription> {
+    await this.#options.registry.reread(name);
     return this.#describe(await this.#existing(name));
   }
 
