@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import { newSettings } from '../../src/boards/settings.ts';
 import { boardCommands } from './commands.ts';
 import { BoardModel } from './model.ts';
+import { inParallel } from './parallel.ts';
 import type { RealBoard } from './real-board.ts';
 import { checkAll, checkDescription } from './reads.ts';
 
@@ -45,7 +46,8 @@ function propertyOf({ maxCommands, open, hasHours }: ModelRuns) {
     views: fc.constantFrom([], [{ name: 'hourly', cron: null }]),
     keepSeasons: fc.nat(3),
   });
-  const commands = boardCommands(maxCommands);
+  const all = [...boardCommands, inParallel];
+  const commands = fc.commands(all, { maxCommands, size: 'max' });
   return fc.asyncProperty(settings, commands, async (input, chosen) => {
     const real = await open();
     const views = hasHours() ? input.views : [];

@@ -195,6 +195,16 @@ export class BoardModel {
     return { refusal: null, fates, apply: () => this.#apply(draft, key) };
   }
 
+  /** Posts of which nobody can say in which order they came: they have one time. */
+  applyTogether(posts: readonly ModelPost[], nowMs: number): void {
+    const time = this.#postCount + 1;
+    for (const post of posts) {
+      this.plan(post, nowMs).apply();
+      this.#postCount = time - 1;
+    }
+    this.#postCount = time;
+  }
+
   removeMember(member: string, nowMs: number): void {
     for (const start of this.readableSeasons(nowMs)) this.#seasons.get(start)?.delete(member);
     this.members.delete(member);
