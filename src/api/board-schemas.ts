@@ -13,6 +13,7 @@ import {
   VIEWS_MAX,
 } from '../boards/limits.ts';
 import { CALENDAR_VIEWS } from '../boards/season-starts.ts';
+import { ALL_TIME } from '../boards/store-port.ts';
 import { utf8Length } from '../lib/utf8.ts';
 import { count, incomplete, time } from './answer-schemas.ts';
 import { flag, wholeNumber } from './parameters.ts';
@@ -26,7 +27,7 @@ const BUCKETS_DEFAULT = 10;
 
 const number = z.number('expected a number, not infinite');
 
-export const scoreEntry = z
+const scoreEntry = z
   .strictObject({
     member: memberText,
     by: number.optional().meta({ description: 'In mode increment: what to add.' }),
@@ -143,7 +144,7 @@ const frame = {
   ...incomplete,
 };
 
-export const boardRow = z.strictObject({
+const boardRow = z.strictObject({
   rank: count,
   member: z.string(),
   score: z.number(),
@@ -202,7 +203,7 @@ export const statsAnswer = z
   })
   .meta({ id: 'BoardStats' });
 
-const viewText = z.string().min(1).max(32).default('all');
+const viewText = z.string().min(1).max(32).default(ALL_TIME);
 const seasonText = z.string().min(1).max(32).optional();
 
 /** Of every question about a season. */

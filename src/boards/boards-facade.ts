@@ -28,11 +28,11 @@ import type {
 import type { PartWriter } from './part-writer.ts';
 import type { ScoreWriter } from './score-writer.ts';
 import { changedSettings, DEFAULT_SETTINGS, newSettings, type SettingsInput } from './settings.ts';
-import type { BoardStore, MemberChange } from './store-port.ts';
+import { ALL_TIME, type BoardStore, type MemberChange } from './store-port.ts';
 
 /** Each comes with a newer document, or with a chunk that is carried on. */
 const ATTEMPTS_MAX = 50;
-const ALL_TIME_ASKED = { view: 'all', season: null } as const;
+const ALL_TIME_ASKED = { view: ALL_TIME, season: null } as const;
 
 export interface BoardsFacadeOptions {
   readonly store: BoardStore;

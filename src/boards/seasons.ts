@@ -8,8 +8,7 @@ import { openZone } from '../lib/calendar.ts';
 import { BoardRefusedError } from './board-errors.ts';
 import { VIEWS_MAX } from './limits.ts';
 import { CALENDAR_VIEWS, calendarStarts, cronStarts, type SeasonStarts } from './season-starts.ts';
-
-export const ALL_TIME = 'all';
+import { ALL_TIME } from './store-port.ts';
 
 export interface ViewSpec {
   readonly name: string;

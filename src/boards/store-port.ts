@@ -15,6 +15,8 @@
 import type { Tag } from '../lib/random-tag.ts';
 
 export const TIME_BYTES = 9;
+/** The view that is always there, and the id of its only season. */
+export const ALL_TIME = 'all';
 
 export type ScoreMode = 'increment' | 'best' | 'last';
 export type TieRule = 'earliest' | 'competition' | 'dense';

@@ -2,6 +2,7 @@
  * The only place that spells the names of keys. All keys of a partition carry its hash tag, so
  * that they lie in one slot and one script may touch them together.
  */
+import { ALL_TIME } from '../../boards/store-port.ts';
 import type { Bucket, Level } from '../../streams/buckets.ts';
 import type { Column } from '../../streams/store-port.ts';
 import { slotOfHashTag } from './hash-slot.ts';
@@ -28,8 +29,6 @@ export const BOARD_SLOTS_PER_TTL = [
   BOARD_ID_RING_SIZE - 2,
   BOARD_CALL_RING_SIZE - 2,
 ] as const;
-
-const ALL_TIME_SEASON = 'all';
 
 const LEVEL_LETTERS: Readonly<Record<Level, string>> = { minute: 'm', hour: 'h', day: 'd' };
 
@@ -133,7 +132,7 @@ export class BoardPartKeys {
     return [
       keyOf(this.#tag, `shown:${season}`),
       keyOf(this.#tag, `hidden:${season}`),
-      id === ALL_TIME_SEASON ? this.#members : keyOf(this.#tag, `times:${season}`),
+      id === ALL_TIME ? this.#members : keyOf(this.#tag, `times:${season}`),
       keyOf(this.#tag, `totals:${season}`),
       keyOf(this.#tag, `levels:${season}`),
       keyOf(this.#tag, `counts:${season}`),
