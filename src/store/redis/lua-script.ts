@@ -12,19 +12,16 @@ export interface LuaScript {
 }
 
 /**
- * Reads `scripts/<name>.lua`, which lies beside this file in the sources and in the build. With
- * `beginning`, that one is put in front of it: what several scripts share.
+ * Reads `scripts/<name>.lua`, which lies beside this file in the sources and in the build. What
+ * several scripts share is put in front of it, in the order given.
  */
-export function loadScript(name: string, beginning: string | null = null): LuaScript {
+export function loadScript(name: string, beginnings: readonly string[] = []): LuaScript {
   const body = readScript(name);
-  const source = beginning === null ? body : withBeginning(body, readScript(beginning));
-  return { source, sha1: createHash('sha1').update(source).digest('hex') };
-}
-
-/** The flags of a script are its own. */
-function withBeginning(body: string, beginning: string): string {
+  // The flags of a script are its own.
   const shebang = SHEBANG.exec(body)?.[0] ?? '';
-  return shebang + beginning.replace(SHEBANG, '') + body.slice(shebang.length);
+  const parts = [...beginnings.map(readScript), body].map((part) => part.replace(SHEBANG, ''));
+  const source = shebang + parts.join('');
+  return { source, sha1: createHash('sha1').update(source).digest('hex') };
 }
 
 function readScript(name: string): string {

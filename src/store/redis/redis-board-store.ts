@@ -48,6 +48,9 @@ const UNRELEASED = -5;
 const ABSENT = 1;
 const FROZEN = 2;
 
+/** What all scripts of parts share. */
+const BEGINNINGS = ['id-ring', 'board-part'];
+
 const SCAN_COUNT = 1_000;
 const SCAN_END = '0';
 
@@ -68,15 +71,15 @@ export class RedisBoardStore implements BoardStore {
   readonly #tags: TagSource;
   readonly #widthsMs: readonly number[];
   readonly #scripts = {
-    open: loadScript('board-open', 'board-part'),
-    drop: loadScript('board-drop', 'board-part'),
-    write: loadScript('board-write', 'board-part'),
-    remembered: loadScript('board-remembered', 'board-part'),
-    edit: loadScript('board-edit', 'board-part'),
-    read: loadScript('board-read', 'board-part'),
-    prepare: loadScript('board-prepare', 'board-part'),
-    admit: loadScript('board-admit', 'board-part'),
-    release: loadScript('board-release', 'board-part'),
+    open: loadScript('board-open', BEGINNINGS),
+    drop: loadScript('board-drop', BEGINNINGS),
+    write: loadScript('board-write', BEGINNINGS),
+    remembered: loadScript('board-remembered', BEGINNINGS),
+    edit: loadScript('board-edit', BEGINNINGS),
+    read: loadScript('board-read', BEGINNINGS),
+    prepare: loadScript('board-prepare', BEGINNINGS),
+    admit: loadScript('board-admit', BEGINNINGS),
+    release: loadScript('board-release', BEGINNINGS),
   };
 
   constructor(

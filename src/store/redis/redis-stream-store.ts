@@ -100,7 +100,9 @@ export class RedisStreamStore implements StreamStore {
     this.#settings = settings;
     this.#tags = tags;
     this.#partitions = settings.partitionTags.map((tag) => new PartitionKeys(tag));
-    this.#scripts = new Map(SCRIPT_NAMES.map((name) => [name, loadScript(name)]));
+    this.#scripts = new Map(
+      SCRIPT_NAMES.map((name) => [name, loadScript(name, name === 'append' ? ['id-ring'] : [])]),
+    );
     this.partitionCount = this.#partitions.length;
   }
 

@@ -29,27 +29,6 @@ local FIRST_REQUEST, REQUEST_ARGS = 8, 5
 local ATTEMPT_BYTES = 8
 local APPLIED, DUPLICATE, KEY_REUSED, BACKLOG_FULL, IDS_FULL = 1, 2, -1, -2, -3
 
--- The server's clock decides how long ids live, never a caller's.
-local time = redis.call('TIME')
-local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-
--- A ring of hashes in time. All of them are searched, so that an id is found also when the clock
--- was set back. A hash expires one slot before its place in the ring comes round again.
-local function open_ring(first_key, size, width_ms)
-  local ring = { filled = {}, fresh = {}, fresh_order = {}, id_count = 0 }
-  for i = first_key, first_key + size - 1 do
-    local count = redis.call('HLEN', KEYS[i])
-    ring.id_count = ring.id_count + count
-    if count > 0 then
-      ring.filled[#ring.filled + 1] = KEYS[i]
-    end
-  end
-  local slot = math.floor(now_ms / width_ms)
-  ring.current = KEYS[first_key + slot % size]
-  ring.expires_at_ms = (slot + size - 1) * width_ms
-  return ring
-end
-
 local rings = {
   client = open_ring(6, 6, client_width_ms),
   server = open_ring(12, 3, server_width_ms),
@@ -119,11 +98,12 @@ for i = FIRST_REQUEST, #ARGV, REQUEST_ARGS do
 end
 
 for _, ring in pairs(rings) do
+  local current_key = ring.current
   for _, id in ipairs(ring.fresh_order) do
-    redis.call('HSET', ring.current, id, ring.fresh[id])
+    redis.call('HSET', current_key, id, ring.fresh[id])
   end
   if #ring.fresh_order > 0 then
-    redis.call('PEXPIREAT', ring.current, ring.expires_at_ms, 'NX')
+    redis.call('PEXPIREAT', current_key, ring.expires_at_ms, 'NX')
   end
 end
 if #blobs > 0 then

@@ -1,7 +1,7 @@
 #!lua
 --[[ board-part.lua
-  Purpose   What every script of a part of a board begins with: it is put in front of them, so that
-            they agree on keys, checks and how a row is changed.
+  Purpose   What every script of a part of a board begins with, behind id-ring.lua: so they agree
+            on keys, checks and how a row is changed.
   KEYS      1 state  2 fence  3 members  4 meta  5 moving  6..9 ring of batch keys
             10..13 ring of ids  14..16 ring of calls
             17.. six for each season: shown, hidden, times, totals, levels, level counts
@@ -21,11 +21,6 @@ local LIMB = 4294967296
 local SAFE_MAX = 9007199254740991
 local has_time = input.ties == 'earliest'
 local is_dense = input.ties == 'dense'
-
--- The server's clock decides what a season is and who came first, never a caller's.
-local time = redis.call('TIME')
-local now_us = tonumber(time[1]) * 1000000 + tonumber(time[2])
-local now_ms = math.floor(now_us / 1000)
 
 local seasons = {}
 for i, given in ipairs(input.seasons or {}) do
@@ -244,23 +239,6 @@ local function write_changes(season, changes, is_all_time)
   if is_dense then
     write_levels(season, changes)
   end
-end
-
--- A ring of hashes in time. All of them are searched, so that an id is found also when the clock
--- was set back. A hash expires one slot before its place in the ring comes round again.
-local function open_ring(first_key, size, width_ms)
-  local ring = { filled = {}, id_count = 0, fresh = {} }
-  for i = first_key, first_key + size - 1 do
-    local count = redis.call('HLEN', KEYS[i])
-    ring.id_count = ring.id_count + count
-    if count > 0 then
-      ring.filled[#ring.filled + 1] = KEYS[i]
-    end
-  end
-  local slot = math.floor(now_ms / width_ms)
-  ring.current = KEYS[first_key + slot % size]
-  ring.expires_at_ms = (slot + size - 1) * width_ms
-  return ring
 end
 
 local function key_ring() return open_ring(6, 4, input.widths[1]) end
