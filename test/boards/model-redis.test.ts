@@ -5,9 +5,9 @@ import { HOUR_MS, MINUTE_MS } from '../../src/streams/buckets.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { hourOf } from './model.ts';
 import { MODEL_TIME_LIMIT_MS, runModel } from './model-runs.ts';
-import { redisBoard } from './real-board.ts';
+import { redisBoard, redisStores } from './real-board.ts';
 
-const COMMANDS_MIN = 1_500;
+const COMMANDS_MIN = 1_000;
 let server: RedisServer;
 let connection: RedisConnection;
 
@@ -31,10 +31,11 @@ test(
   'a board in Redis answers every question like a plain list that is sorted',
   async () => {
     const counts = { commands: 0 };
+    const stores = redisStores(connection);
     let boards = 0;
     await runModel({
       ...{ counts, commandsMin: COMMANDS_MIN, maxCommands: 80, hasHours: isFarFromNextHour },
-      open: async () => redisBoard(connection, `board ${(boards += 1)}`, counts),
+      open: async () => redisBoard(stores, `board ${(boards += 1)}`, counts),
     });
     console.log(`model of boards, Redis: ${counts.commands} commands`);
   },

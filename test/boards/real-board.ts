@@ -39,7 +39,7 @@ export interface RealBoard {
   readonly counts: { commands: number };
 }
 
-interface Stores {
+export interface Stores {
   readonly store: BoardStore;
   readonly documents: DocumentStore;
   readonly clock: Clock;
@@ -76,12 +76,9 @@ export function memoryBoard(counts: { commands: number }): RealBoard {
   return boardOf(stores, 'board', advanceMs, counts);
 }
 
-export function redisBoard(
-  connection: RedisConnection,
-  name: string,
-  counts: { commands: number },
-): RealBoard {
-  return boardOf(redisStores(connection), name, null, counts);
+/** Boards of one Redis differ by their names. */
+export function redisBoard(stores: Stores, name: string, counts: { commands: number }): RealBoard {
+  return boardOf(stores, name, null, counts);
 }
 
 function boardOf(
