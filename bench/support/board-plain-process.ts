@@ -28,7 +28,7 @@ answerParent(async ({ redisPort, key }: PlainRequest): Promise<PlainReply> => {
     response.json(await redis.zrevrange(key, 0, 9, 'WITHSCORES'));
   });
   app.get('/rank', async (request, response) => {
-    response.json(await redis.zrevrank(key, String(request.query['member'])));
+    response.json(await redis.zrevrank(key, request.query['member'] as string));
   });
   const server = app.listen(0, '127.0.0.1');
   await once(server, 'listening');
