@@ -25,12 +25,15 @@ const posts = fc.array(
 
 /** Rows that are in order, of each member one, with the ranks that their scores have. */
 function expectWhole({ entries, of }: PageAnswer, model: BoardModel): void {
-  const { order, ties } = model.settings;
+  const { order, ties, decimals } = model.settings;
   expect(entries.length).toBe(of);
   expect(new Set(entries.map(({ member }) => member)).size).toBe(of);
   const sign = order === 'ascending' ? 1 : -1;
   const sorted = entries.map(({ score }) => score).sort((a, b) => sign * (a - b));
   expect(entries.map(({ score }) => score)).toEqual(sorted);
+  // Of scores of decimals that are so large different ones may be the same number.
+  const areTold = decimals === 0 || sorted.every((score) => Math.abs(score) < FAR_INSIDE / 100);
+  if (!areTold) return;
   const levels = [...new Set(sorted)];
   const ranks = {
     earliest: (index: number) => index + 1,
@@ -79,12 +82,12 @@ export const inParallel: fc.Arbitrary<BoardCommand> = commandOf(
     });
     const before = model.rows(ALL_TIME_START).length;
     const running = moves(model, real, isGrowing);
-    const reads = [readOn(model, real, 0), readOn(model, real, 1)];
+    const reads = Promise.all([readOn(model, real, 0), readOn(model, real, 1)]);
     const writes = sent.map((post, index) => send(model, real, post, index, false));
-    await Promise.all([...running, ...writes]);
+    const [seen] = await Promise.all([reads, ...running, ...writes]);
     model.applyTogether(sent, real.clock.nowMs());
     const after = model.rows(ALL_TIME_START).length;
-    for (const sizes of await Promise.all(reads)) {
+    for (const sizes of seen) {
       expect([before, ...sizes, after]).toEqual(
         [before, ...sizes, after].toSorted((a, b) => a - b),
       );
