@@ -2,7 +2,7 @@ import { test } from 'vitest';
 import { MODEL_TIME_LIMIT_MS, runModel } from './model-runs.ts';
 import { memoryBoard } from './real-board.ts';
 
-const COMMANDS_MIN = 10_000;
+const COMMANDS_MIN = 9_000;
 
 test(
   'a board in memory answers every question like a plain list that is sorted',
