@@ -2,6 +2,7 @@ import { TallyClient } from '../client/tally-client.ts';
 import { TallyError } from '../client/tally-error.ts';
 import { HOUR_MS } from '../streams/buckets.ts';
 import { type Command, type CommandContext, EXIT_INTERRUPTED, EXIT_OK } from './command.ts';
+import { BadLineReport, SHOWN_BAD_LINES } from './import/bad-line-report.ts';
 import { COMBINED_FIELDS } from './import/combined-log.ts';
 import { type Format, FORMATS, formatOfName } from './import/formats.ts';
 import { type ImportReport, runImport } from './import/importer.ts';
@@ -12,7 +13,6 @@ import type { SendTotals } from './import/sender.ts';
 import { grouped, printable } from './terminal.ts';
 import { CommandError, parseCommand, UsageError, wholeNumber } from './usage.ts';
 
-const SHOWN_BAD_LINES = 5;
 const RATE_MAX = 10_000_000;
 const DEFAULT_STREAM = 'default';
 
@@ -83,13 +83,8 @@ async function importInput(
 ): Promise<ImportReport> {
   const input = await openInput(options, stdin);
   const progress = new ProgressLine(stderr, clock);
-  let badLineCount = 0;
-  const onBadLine = ({ line, problem, excerpt }: BadLine): void => {
-    badLineCount += 1;
-    if (badLineCount <= SHOWN_BAD_LINES) {
-      progress.print(`line ${line}: ${printable(problem)}: ${printable(excerpt)}`);
-    }
-  };
+  const badLines = new BadLineReport(progress);
+  const onBadLine = (line: BadLine): void => badLines.add(line);
   const { format, fields, isShifted, label, stream, eventsPerSecond } = options;
   const identity = { format, fields, isShifted, label };
   return runImport(

@@ -1,5 +1,6 @@
 import { TallyError } from '../client/tally-error.ts';
 import { ConfigError } from '../config.ts';
+import { boardCommand } from './board-command.ts';
 import {
   type Command,
   type CommandContext,
@@ -21,6 +22,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['import', importCommand],
   ['top', topCommand],
   ['trending', trendingCommand],
+  ['board', boardCommand],
   ['demo', demoCommand],
 ]);
 

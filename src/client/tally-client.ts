@@ -1,11 +1,8 @@
 import { cryptoTags } from '../lib/random-tag.ts';
-import {
-  type Call,
-  invalidArgument,
-  type RequestOptions,
-  Transport,
-  type TransportOptions,
-} from './transport.ts';
+import { BoardClient } from './board-client.ts';
+import type { BoardList } from './board-types.ts';
+import { pathElement, requestOptionsOf } from './request-parts.ts';
+import { type Call, type RequestOptions, Transport, type TransportOptions } from './transport.ts';
 import type {
   DistinctAnswer,
   DistinctByAnswer,
@@ -245,6 +242,18 @@ export class TallyClient {
     });
   }
 
+  /** One leaderboard; nothing is asked yet. */
+  board(name: string): BoardClient {
+    return new BoardClient(this.#transport, name, this.#newKey);
+  }
+
+  boards(
+    query: RequestOptions & { readonly after?: string; readonly limit?: number } = {},
+  ): Promise<BoardList> {
+    const { after, limit } = query;
+    return this.#get('/v1/boards', query, { after, limit });
+  }
+
   moderation(stream: string, options: RequestOptions = {}): Promise<ModerationLists> {
     return this.#get(`${streamPath(stream)}/moderation`, options);
   }
@@ -315,18 +324,6 @@ function streamPath(stream = 'default'): string {
   return `/v1/streams/${pathElement(stream)}`;
 }
 
-/** `.` and `..` would be taken for steps in the path; a lone surrogate has no UTF-8 form. */
-function pathElement(text: string): string {
-  if (text === '' || text === '.' || text === '..' || !isWellFormed(text)) {
-    throw invalidArgument(`${JSON.stringify(text)} cannot be used as a name`);
-  }
-  return encodeURIComponent(text);
-}
-
-function isWellFormed(text: string): boolean {
-  return !/\p{Surrogate}/u.test(text);
-}
-
 /** Comma and percent are encoded once more than the rest of the query. */
 function listElement(text: string): string {
   return text.replaceAll('%', '%25').replaceAll(',', '%2C');
@@ -335,12 +332,4 @@ function listElement(text: string): string {
 function windowParameters(query: Omit<StreamQuestion, 'stream'>): NonNullable<Call['query']> {
   const { window, until, from, to, period, tz, where, explain } = query;
   return { window, until, from, to, period, tz, where, explain };
-}
-
-function requestOptionsOf(options: RequestOptions): RequestOptions {
-  const { signal, attempts } = options;
-  return {
-    ...(signal === undefined ? {} : { signal }),
-    ...(attempts === undefined ? {} : { attempts }),
-  };
 }
