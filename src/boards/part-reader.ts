@@ -44,6 +44,8 @@ export class OutdatedBoardError extends Error {
 interface PartReply {
   readonly part: string;
   readonly outcome: Extract<ReadOutcome, { kind: 'read' }> | null;
+  /** Why it could not be read. */
+  readonly failure?: StoreUnavailableError;
 }
 
 export interface PartReaderOptions {
@@ -109,7 +111,10 @@ export class PartReader {
   ): Promise<PartReply | 'behind'> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const outcome = await this.#read(board, season, asks, part, admitted);
-      if (outcome === null || outcome.kind === 'read') return { part, outcome };
+      if (outcome instanceof StoreUnavailableError) {
+        return { part, outcome: null, failure: outcome };
+      }
+      if (outcome.kind === 'read') return { part, outcome };
       if (outcome.kind === 'behind') return 'behind';
       if (outcome.kind !== 'unreleased') throw new OutdatedBoardError(outcome.kind);
       // Not only released: that it is admitted has to be on the replicas first.
@@ -126,25 +131,26 @@ export class PartReader {
     admitted: number | null,
   ): Promise<PartReply> {
     const outcome = await this.#read(board, season, asks, part, admitted);
-    if (outcome !== null && outcome.kind !== 'read') throw new OutdatedBoardError(outcome.kind);
+    if (outcome instanceof StoreUnavailableError) return { part, outcome: null, failure: outcome };
+    if (outcome.kind !== 'read') throw new OutdatedBoardError(outcome.kind);
     return { part, outcome };
   }
 
-  /** Null: the part cannot be read now. */
+  /** An error: the part cannot be read now. */
   async #read(
     { document }: KnownBoard,
     season: SeasonAt,
     asks: readonly PartAsk[],
     part: string,
     admitted: number | null,
-  ): Promise<ReadOutcome | null> {
+  ): Promise<ReadOutcome | StoreUnavailableError> {
     const { layout, settings } = document;
     const rules = { mode: settings.mode, ties: settings.ties };
     const at = { part, epoch: layout.epoch, rules };
     try {
       return await this.#options.store.read(at, { season, admitted, asks });
     } catch (error) {
-      if (error instanceof StoreUnavailableError) return null;
+      if (error instanceof StoreUnavailableError) return error;
       throw error;
     }
   }
@@ -152,7 +158,10 @@ export class PartReader {
   #collect({ document }: KnownBoard, replies: readonly PartReply[]): PartReplies {
     const order = livingParts(document.layout);
     const read = replies.flatMap(({ outcome }) => (outcome === null ? [] : [outcome]));
-    if (read.length === 0) throw new StoreUnavailableError('no part of the board can be read');
+    if (read.length === 0) {
+      const cause = replies.find(({ failure }) => failure !== undefined)?.failure;
+      throw new StoreUnavailableError('no part of the board can be read', { cause });
+    }
     const missing = replies
       .filter(({ outcome }) => outcome === null)
       .map(({ part }) => `shard ${order.indexOf(part)}`);

@@ -28,8 +28,8 @@ local season_count = #seasons
 
 -- What is stored: by member the key, the stamp where there are times; and who is hidden.
 local stored_keys, stored_stamps, hidden_members = {}, {}, {}
--- The same after what was applied.
-local keys_of = {}
+-- Keys that were changed, as they are now.
+local changed_keys = {}
 -- Sum of all magnitudes: below the safe maximum no result can leave the range.
 local magnitude = 0
 
@@ -87,18 +87,18 @@ end
 local function read_rows()
   for i = 1, season_count do
     stored_keys[i], stored_stamps[i] = read_season(seasons[i])
-    local copy = {}
-    for member, key in pairs(stored_keys[i]) do
-      copy[member] = key
-    end
-    keys_of[i] = copy
+    changed_keys[i] = {}
   end
 end
 
+local function key_of(i, member)
+  return changed_keys[i][member] or stored_keys[i][member]
+end
+
 local function reply_with(outcomes)
-  local replies, all_time = {}, keys_of[1]
+  local replies, changed, stored = {}, changed_keys[1], stored_keys[1]
   for at = 1, entry_count do
-    local key = all_time[members[at]]
+    local key = changed[members[at]] or stored[members[at]]
     if key and (key > NUMBER_MAX or key < -NUMBER_MAX) then
       key = text_of(key)
     end
@@ -159,7 +159,7 @@ end
 -- Applies an entry in all views, and says what became of it.
 local function apply(at)
   local member, value = members[at], values[at]
-  if fixed and fixed[at] and not keys_of[1][member] then
+  if fixed and fixed[at] and not key_of(1, member) then
     return NOT_HERE
   end
   if value == 0 and mode == 'increment' then
@@ -167,22 +167,22 @@ local function apply(at)
   end
   if may_leave_range then
     for i = 1, season_count do
-      local key = key_after(keys_of[i][member], value)
+      local key = key_after(key_of(i, member), value)
       if key > SAFE_MAX or key < -SAFE_MAX then
         return OUT_OF_RANGE
       end
     end
   end
   for i = 1, season_count do
-    local keys = keys_of[i]
-    local old = keys[member]
+    local changed = changed_keys[i]
+    local old = changed[member] or stored_keys[i][member]
     local key = key_after(old, value)
     if key ~= old then
       if undo then
-        undo[#undo + 1] = { i, member, old, touched_at[member] }
+        undo[#undo + 1] = { i, member, changed[member], touched_at[member] }
       end
       -- A sum of nothing is 0, never -0.
-      keys[member] = key + 0
+      changed[member] = key + 0
       if not touched_at[member] then
         touched[#touched + 1] = member
       end
@@ -222,7 +222,7 @@ end
 local function take_back(id_count_before)
   for i = #undo, 1, -1 do
     local member = undo[i][2]
-    keys_of[undo[i][1]][member] = undo[i][3]
+    changed_keys[undo[i][1]][member] = undo[i][3]
     touched_at[member] = undo[i][4]
     if not undo[i][4] then
       touched[#touched] = nil
@@ -310,11 +310,13 @@ local function change_season(i, season)
   local changes = new_changes()
   local shown_put, shown_taken = changes.shown.put, changes.shown.taken
   local times = changes.times
-  local before, after, stamps = stored_keys[i], keys_of[i], stored_stamps[i]
+  local before, after, stamps = stored_keys[i], changed_keys[i], stored_stamps[i]
+  local counts_apart = is_dense or may_leave_range
+  local shown_sum = 0
   for at = 1, #touched do
     local member = touched[at]
     local old, key = before[member], after[member]
-    if key ~= old then
+    if key and key ~= old then
       local is_hidden = hidden_members[member]
       local put = is_hidden and changes.hidden.put or shown_put
       local element = member
@@ -333,13 +335,20 @@ local function change_season(i, season)
       end
       put[#put + 1] = key
       put[#put + 1] = element
-      if not is_hidden then
+      if is_hidden then
+        -- What is hidden is in no sum.
+      elseif counts_apart then
         if old then
           count_shown(changes, old, -1)
         end
         count_shown(changes, key, 1)
+      else
+        shown_sum = shown_sum + key - (old or 0)
       end
     end
+  end
+  if shown_sum ~= 0 then
+    count_shown(changes, shown_sum, 1)
   end
   write_changes(season, changes, i == 1)
 end
