@@ -34,6 +34,11 @@ const scoreEntry = z
     score: number.optional().meta({ description: 'In modes best and last.' }),
     id: idText.optional(),
   })
+  .refine(
+    // The one that the board does not take would be left out in silence.
+    ({ by, score }) => by === undefined || score === undefined,
+    'expected by or score, not both',
+  )
   .meta({ id: 'ScoreEntry' });
 
 const scoreEntries = z
@@ -70,17 +75,30 @@ export const scoresAnswer = z
 export const memberChange = z
   .strictObject({
     hidden: z.boolean('expected true or false').optional(),
+    // The schema library's own JSON goes as deep into the stack as the value is, and leaves out
+    // what is called __proto__.
     meta: z
-      .json()
-      .refine(
-        (value) => utf8Length(JSON.stringify(value)) <= META_BYTES_MAX,
-        `must not be longer than ${META_BYTES_MAX} bytes of JSON`,
-      )
+      .unknown()
+      .refine(isShortJson, `must be finite, and at most ${META_BYTES_MAX} bytes of JSON`)
       .optional()
       .meta({ description: 'Any JSON, shown in rows; null removes it.' }),
   })
   .refine((change) => Object.keys(change).length > 0, 'nothing to change')
   .meta({ id: 'MemberChange' });
+
+/** A value that came as JSON, of any depth: nothing here goes deeper than what is allowed. */
+function isShortJson(value: unknown): boolean {
+  const waiting = [value];
+  // Each value has a byte at least, so none that is short enough has more of them.
+  for (let count = 1; waiting.length > 0; count += 1) {
+    if (count > META_BYTES_MAX) return false;
+    const next = waiting.pop();
+    if (next === Infinity || next === -Infinity) return false;
+    if (typeof next !== 'object' || next === null) continue;
+    for (const inner of Object.values(next)) waiting.push(inner);
+  }
+  return utf8Length(JSON.stringify(value)) <= META_BYTES_MAX;
+}
 
 const namedView = z.enum(CALENDAR_VIEWS, `expected one of ${CALENDAR_VIEWS.join(', ')}`);
 const cronView = z.strictObject({
