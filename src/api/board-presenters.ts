@@ -5,6 +5,7 @@ import type {
   MemberAnswer,
   PageAnswer,
   RanksAnswer,
+  ScoreResult,
   ScoresAnswer,
   StatsAnswer,
 } from '../boards/answers.ts';
@@ -28,12 +29,19 @@ export function presentScores(answer: ScoresAnswer): z.input<typeof scoresAnswer
   return {
     board: answer.board,
     shards: answer.shards,
-    results: answer.results.map(({ member, score, rank, isDuplicate, isOutOfRange }) => ({
-      ...{ member, score },
-      ...(rank === undefined ? {} : { rank }),
-      ...(isDuplicate ? { duplicate: true as const } : {}),
-      ...(isOutOfRange ? { code: 'out_of_range' as const } : {}),
-    })),
+    results: answer.results.map(presentResult),
+  };
+}
+
+/** Most results are plain: nothing is spread into them. */
+function presentResult(result: ScoreResult): z.input<typeof scoresAnswer>['results'][number] {
+  const { member, score, rank, isDuplicate, isOutOfRange } = result;
+  if (rank === undefined && !isDuplicate && !isOutOfRange) return { member, score };
+  return {
+    ...{ member, score },
+    ...(rank === undefined ? {} : { rank }),
+    ...(isDuplicate ? { duplicate: true as const } : {}),
+    ...(isOutOfRange ? { code: 'out_of_range' as const } : {}),
   };
 }
 

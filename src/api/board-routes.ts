@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Response } from 'express';
 import { z } from 'zod';
-import type { Boards, PageAsked } from '../boards/boards.ts';
+import type { Boards, PageAsked, ScoreEntry } from '../boards/boards.ts';
 import { ApiError } from '../errors.ts';
 import type { AnswerCache } from './answer-cache.ts';
 import {
@@ -39,6 +39,7 @@ import { idempotencyHeader, idempotencyKeyOf } from './idempotency-key.ts';
 import { BODY_ERRORS, readJson } from './json-body.ts';
 import { flag, queryShape, wholeNumber } from './parameters.ts';
 import type { ApiMetrics } from './metrics.ts';
+import { arePlainEntries } from './plain-entries.ts';
 import { type Endpoint, endpoint } from './route.ts';
 import { JSON_TYPE, sendBytes, sendJson } from './send-json.ts';
 import { boardName, pathBoard, pathMember } from './text-schemas.ts';
@@ -330,13 +331,14 @@ function sendPage(response: Response, self: string | undefined, page: string | B
 }
 
 /** One, a list, or `{"increments": [...]}`. Throws ApiError with the index of the first fault. */
-function entriesOf(body: unknown): z.output<typeof scoreEntries> {
+function entriesOf(body: unknown): readonly ScoreEntry[] {
   const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
   const isNamed = isObject && 'increments' in body;
   if (isNamed && Object.keys(body).length > 1) {
     throw new ApiError('invalid_body', 'beside increments nothing is expected');
   }
   const list = isNamed ? body.increments : isObject ? [body] : body;
+  if (arePlainEntries(list)) return list;
   const result = scoreEntries.safeParse(list);
   if (result.success) return result.data;
   const { path, message } = result.error.issues[0]!;

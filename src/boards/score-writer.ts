@@ -82,10 +82,13 @@ export class ScoreWriter {
       }
       hash.hashString(entry.member);
       const value = keyOf(scaled, order);
-      const id = entry.id === undefined ? null : `${hex(hash.lo)}${hex(hash.hi)}${entry.id}`;
+      // Decimal digits: the engine makes them several times faster than others.
+      const id = entry.id === undefined ? null : `${hash.lo}.${hash.hi}.${entry.id}`;
       return {
         entry: { member: entry.member, value, id, index, mayCreate: true },
-        ...{ hash: hash.lo, absentFrom: null, outcome: null },
+        hash: hash.lo,
+        absentFrom: null,
+        outcome: null,
       };
     });
   }
@@ -110,7 +113,8 @@ export class ScoreWriter {
       [...groups].map(async ([part, group]) => {
         // In a source nobody is made any more who belongs to its target.
         const entries = group.map(({ entry, hash }) => {
-          return { ...entry, mayCreate: routeOf(layout, hash).home === part };
+          const mayCreate = routeOf(layout, hash).home === part;
+          return mayCreate === entry.mayCreate ? entry : { ...entry, mayCreate };
         });
         const atomic = isWhole && entries.every(({ mayCreate }) => mayCreate);
         const request = { key, atomic, entries };
@@ -293,8 +297,4 @@ function groupBy<T>(values: readonly T[], groupOf: (value: T) => string): Map<st
     else group.push(value);
   }
   return groups;
-}
-
-function hex(word: number): string {
-  return word.toString(16).padStart(8, '0');
 }
