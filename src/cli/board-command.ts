@@ -2,9 +2,10 @@ import { BadLineReport } from './import/bad-line-report.ts';
 import { Input } from './import/input.ts';
 import { InputError } from './import/parsed-line.ts';
 import { ProgressLine } from './import/progress.ts';
-import { type ScoreFormat, ScoreParser } from './import/score-line.ts';
-import { SCORE_BATCH, ScoreSender } from './import/score-sender.ts';
-import type { ScoreIncrement } from '../client/board-types.ts';
+import { runScoreImport } from './import/score-import.ts';
+import type { ScoreFormat } from './import/score-line.ts';
+import { RefusedLineError } from './import/score-sender.ts';
+import { TallyError } from '../client/tally-error.ts';
 import { boardTable } from './board-table.ts';
 import { type Command, type CommandContext, EXIT_INTERRUPTED, EXIT_OK } from './command.ts';
 import { showTable } from './live-table.ts';
@@ -83,47 +84,28 @@ async function importScores(
   const input = await Input.of(path, stdin).catch(toCommandError);
   const progress = new ProgressLine(stderr, clock);
   const badLines = new BadLineReport(progress);
-  const client = clientOf(values.url, context).board(board);
-  const sender = new ScoreSender(client, values.label, stop);
-  const parser = new ScoreParser(format);
-  let waiting: ScoreIncrement[] = [];
-  let lineCount = 0;
-  const take = async (lines: ReturnType<ScoreParser['push']>): Promise<void> => {
-    for (const line of lines) {
-      lineCount += 1;
-      if ('increment' in line) waiting.push(line.increment);
-      else badLines.add(line);
-      if (waiting.length === SCORE_BATCH) {
-        await sender.send(waiting);
-        waiting = [];
-      }
-    }
-    const { sizeBytes, readBytes } = input;
-    progress.update('importing', lineCount, sizeBytes ? readBytes / sizeBytes : null);
-  };
-  try {
-    for await (const piece of input.pieces(clock, stop)) {
-      if (piece !== 'pause') await take(parser.push(piece));
-    }
-    if (!stop.aborted) {
-      await take(parser.end());
-      await sender.send(waiting);
-    }
-  } catch (error) {
-    if (!stop.aborted) toCommandError(error);
-  } finally {
-    progress.clear();
-  }
-  const { applied, duplicate, outOfRange } = sender.totals;
-  stdout.write(
-    `${printable(path)} -> ${printable(board)}\n` +
-      `  ${'lines'.padEnd(12)} ${grouped(lineCount)}\n` +
-      `  ${'applied'.padEnd(12)} ${grouped(applied)}\n` +
-      `  ${'duplicate'.padEnd(12)} ${grouped(duplicate)}\n` +
-      `  ${'out of range'.padEnd(12)} ${grouped(outOfRange)}\n` +
-      `  ${'bad lines'.padEnd(12)} ${grouped(badLines.count)}\n`,
+  const { lineCount, totals, unsentCount, failure } = await runScoreImport(
+    { input, format, label: values.label },
+    {
+      board: clientOf(values.url, context).board(board),
+      ...{ clock, stop, progress, onBadLine: (line) => badLines.add(line) },
+    },
   );
-  return stop.aborted ? EXIT_INTERRUPTED : EXIT_OK;
+  const rows = {
+    lines: lineCount,
+    applied: totals.applied,
+    duplicate: totals.duplicate,
+    'out of range': totals.outOfRange,
+    'bad lines': badLines.count,
+    ...(unsentCount === 0 ? {} : { 'not sent': unsentCount }),
+  };
+  const texts = Object.entries(rows).map(([name, count]) => {
+    return `  ${name.padEnd(12)} ${grouped(count)}\n`;
+  });
+  stdout.write(`${printable(path)} -> ${printable(board)}\n${texts.join('')}`);
+  if (stop.aborted) return EXIT_INTERRUPTED;
+  if (failure !== null) toCommandError(failure);
+  return EXIT_OK;
 }
 
 function formatOf(path: string, given: string | undefined): ScoreFormat {
@@ -135,5 +117,9 @@ function formatOf(path: string, given: string | undefined): ScoreFormat {
 }
 
 function toCommandError(error: unknown): never {
-  throw error instanceof InputError ? new CommandError(error.message) : error;
+  // To go on would not help against a line that is refused for good.
+  const isFinal = error instanceof InputError || error instanceof RefusedLineError;
+  if (isFinal) throw new CommandError(error.message);
+  if (!(error instanceof TallyError) || error.code === 'invalid_argument') throw error;
+  throw new CommandError(`${error.message}; import again to go on, nothing is counted twice`);
 }

@@ -92,6 +92,50 @@ test('bad lines are shown and left out', async () => {
   );
 });
 
+test('what the board cannot keep is shown and left out, and stays out when it comes again', async () => {
+  const text = `member,by\na,1\nb,0.5\n${'x'.repeat(513)},1\nc,1e999\nd,2\n`;
+  const path = await file('scores.csv', text);
+  const first = await run('board', 'import', 'quiz', path);
+  expect(first.code).toBe(0);
+  expect(first.stdout).toMatch(/applied +2\n.*\n.*\n +bad lines +3\n$/);
+  expect(first.stderr).toMatch(/^line 4: member is longer than 512 bytes: x+…\n/);
+  expect(first.stderr).toContain('line 5: by is too large: c,1e999\n');
+  expect(first.stderr).toContain('line 3: must be a number of at most 0 decimals');
+  await file('scores.csv', `${text}e,3\n`);
+  const again = await run('board', 'import', 'quiz', path);
+  expect(again.stdout).toMatch(/applied +1\n +duplicate +2\n/);
+  expect(await sumOf('quiz')).toBe('6');
+});
+
+test('a line that is refused for what the board holds ends the import, and is named', async () => {
+  const path = await file('scores.csv', `member,by\na,${Number.MAX_SAFE_INTEGER}\nb,1\na,1\n`);
+  const { code, stdout, stderr } = await run('board', 'import', 'quiz', path);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/applied +2\n(.*\n)+ +not sent +1\n$/);
+  expect(stderr).toMatch(/^tally: line 4: .*\(out_of_range\)\n$/);
+});
+
+test('a pipe is sent while it is silent, and as far as it was read when Ctrl-C ends it', async () => {
+  const around = { url: tally.url, clock: new HastyClock() };
+  const pipe = startHere(['board', 'import', 'quiz', '-'], around);
+  pipe.stdin.write('{"member":"a","by":1}\n{"member":"b","by":2}\n{"member":"c","by":4}\n{"memb');
+  await expect.poll(() => sumOf('quiz').catch(() => null)).toBe('7');
+  pipe.stop();
+  const { code, stdout } = await pipe.finished;
+  expect(code).toBe(130);
+  expect(stdout).toMatch(/lines +3\n +applied +3\n/);
+});
+
+test('without a server an import says so, and how to go on', async () => {
+  const path = await file('scores.csv', 'member,by\na,1\n');
+  const url = 'http://127.0.0.1:9';
+  const { finished } = startHere(['board', 'import', 'b', path], { url, clock: new HastyClock() });
+  const { code, stdout, stderr } = await finished;
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/not sent +1\n$/);
+  expect(stderr).toMatch(/^tally: .*nothing is counted twice\n$/);
+});
+
 test.each([
   [['board'], 2],
   [['board', 'top'], 2],

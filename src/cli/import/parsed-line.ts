@@ -46,6 +46,7 @@ export class InputError extends Error {
 
 const ITEM_BYTES_MAX = 512;
 const ACTOR_BYTES_MAX = 512;
+const MEMBER_BYTES_MAX = 512;
 const STREAM_BYTES_MAX = 128;
 const DIMENSION_BYTES_MAX = 64;
 const VALUE_BYTES_MAX = 128;
@@ -71,6 +72,11 @@ export function problemOf(event: ImportEvent): string | null {
 export function streamProblem(stream: string): string | null {
   if (stream === '.' || stream === '..') return `stream must not be "${stream}"`;
   return nameProblem('stream', stream, STREAM_BYTES_MAX);
+}
+
+/** Of a board. */
+export function memberProblem(member: string): string | null {
+  return nameProblem('member', member, MEMBER_BYTES_MAX);
 }
 
 function nameProblem(field: string, text: string, bytesMax: number): string | null {

@@ -3,12 +3,16 @@ import type { ScoreIncrement } from '../../client/board-types.ts';
 import { excerpt } from '../terminal.ts';
 import { parseCsvRecord } from './csv.ts';
 import { LineSplitter } from './line-splitter.ts';
-import { type BadLine, EXCERPT_BYTES_MAX, InputError } from './parsed-line.ts';
+import { type BadLine, EXCERPT_BYTES_MAX, InputError, memberProblem } from './parsed-line.ts';
 
 export type ScoreFormat = 'csv' | 'ndjson';
 type Measure = 'by' | 'score';
 
-export type ScoreLine = { readonly line: number; readonly increment: ScoreIncrement } | BadLine;
+export interface GoodScoreLine {
+  readonly line: number;
+  readonly increment: ScoreIncrement;
+}
+export type ScoreLine = GoodScoreLine | BadLine;
 
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
@@ -91,6 +95,9 @@ function ofJson(text: string): ScoreIncrement | string {
 }
 
 function checked(member: string, name: Measure, value: number): ScoreIncrement | string {
-  if (member === '') return 'member is empty';
+  const problem = memberProblem(member);
+  if (problem !== null) return problem;
+  // What has no end would come to the server as null.
+  if (!Number.isFinite(value)) return `${name} is too large`;
   return name === 'by' ? { member, by: value } : { member, score: value };
 }
