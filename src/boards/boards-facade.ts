@@ -1,6 +1,7 @@
 /** The facade of the room: what changes boards, and the way to its questions. */
 import type { TagSource } from '../lib/random-tag.ts';
 import { StoreUnavailableError } from '../lib/store-errors.ts';
+import { compareUtf8 } from '../lib/utf8.ts';
 import type { KeyedHash } from '../sketches/hash.ts';
 import { announced, firstLayout, isPartCount, PARTS_MAX, routeOf } from '../shards/layout.ts';
 import type {
@@ -56,8 +57,7 @@ export class BoardsFacade implements Boards {
   async list({ after, limit }: { after: string | null; limit: number }): Promise<BoardListing> {
     const { registry } = this.#options;
     const names = await registry.names();
-    const first = after === null ? 0 : names.indexOf(after) + 1;
-    const start = after !== null && first === 0 ? names.findIndex((name) => name > after) : first;
+    const start = after === null ? 0 : names.findIndex((name) => compareUtf8(name, after) > 0);
     const page = start === -1 ? [] : names.slice(start, start + limit);
     const boards = await registry.readAll(page);
     const isLast = start === -1 || start + limit >= names.length;
