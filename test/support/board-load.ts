@@ -1,16 +1,16 @@
 /**
  * Writers and readers of one board over HTTP, through any of several servers that may die. Every
- * request is sent again, the same, until somebody acknowledges it; the ledger has what was.
+ * request is sent again, the same, until somebody acknowledges it; the ledger has what was. Some
+ * are sent once more long after that, when their members may lie in other parts.
  */
 import type { PageAnswer } from '../../src/boards/answers.ts';
 import { Prng } from '../../src/lib/prng.ts';
-import { BoardAuditor, type Posted } from '../simulation/boards/board-auditor.ts';
+import { BoardAuditor } from '../simulation/boards/board-auditor.ts';
 
 const MEMBERS = 300;
 const ENTRIES_MAX = 12;
-/** Members at the end of the board, which nobody writes to: they make moves long. */
-const BALLAST = 8_000;
 const BALLAST_BATCH = 1_000;
+const LATE_RETRY_CHANCE = 0.15;
 const RETRY_PAUSE_MS = 20;
 const REQUEST_TIMEOUT_MS = 30_000;
 
@@ -19,6 +19,8 @@ export interface BoardLoadOptions {
   readonly board: string;
   readonly writers: number;
   readonly readers: number;
+  /** Members at the end of the board, which nobody writes to: they make moves long. */
+  readonly ballast: number;
   readonly seed: number;
 }
 
@@ -26,6 +28,8 @@ export interface BoardLoad {
   /** Requests that were acknowledged, entries that were found to be applied before. */
   readonly acknowledged: number;
   readonly duplicates: number;
+  /** Requests that were sent again after they had been acknowledged. */
+  readonly lateRetries: number;
   readonly reads: number;
   /** What was wrong with what was read while others wrote. */
   readonly faults: readonly string[];
@@ -36,17 +40,19 @@ export interface BoardLoad {
 }
 
 export async function startBoardLoad(options: BoardLoadOptions): Promise<BoardLoad> {
-  const { urls, board } = options;
-  for (let first = 0; first < BALLAST; first += BALLAST_BATCH) {
-    const entries = Array.from({ length: BALLAST_BATCH }, (_, index) => ({
+  const { urls, board, ballast } = options;
+  for (let first = 0; first < ballast; first += BALLAST_BATCH) {
+    const length = Math.min(BALLAST_BATCH, ballast - first);
+    const entries = Array.from({ length }, (_, index) => ({
       member: `ballast-${first + index}`,
       by: -1,
     }));
-    await fetch(`${urls[0]}/v1/boards/${board}/scores`, {
+    const answer = await fetch(`${urls[0]}/v1/boards/${board}/scores`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(entries),
     });
+    if (!answer.ok) throw new Error(`the ballast was answered ${answer.status}`);
   }
   return new Load(options);
 }
@@ -55,9 +61,15 @@ interface Result {
   readonly duplicate?: true;
 }
 
+interface Sent {
+  readonly body: string;
+  readonly headers: Record<string, string>;
+}
+
 class Load implements BoardLoad {
   acknowledged = 0;
   duplicates = 0;
+  lateRetries = 0;
   reads = 0;
   readonly faults: string[] = [];
   readonly #options: BoardLoadOptions;
@@ -81,8 +93,9 @@ class Load implements BoardLoad {
   }
 
   report(): Record<string, number> {
-    const { acknowledged, duplicates, reads } = this;
-    return { acknowledged, entries: this.#entries, retries: this.#retries, duplicates, reads };
+    const { acknowledged, duplicates, lateRetries, reads } = this;
+    const [entries, retries] = [this.#entries, this.#retries];
+    return { acknowledged, entries, retries, duplicates, lateRetries, reads };
   }
 
   async faultAtEnd(url: string): Promise<string | null> {
@@ -92,6 +105,7 @@ class Load implements BoardLoad {
 
   async #write(writer: number): Promise<void> {
     const prng = new Prng(this.#options.seed * 1_000 + writer);
+    const done: Sent[] = [];
     for (let batch = 0; !this.#isStopped; batch += 1) {
       const hasKey = prng.chance(0.5);
       const entries = Array.from({ length: 1 + prng.nextInt(ENTRIES_MAX) }, (_, index) => ({
@@ -100,19 +114,32 @@ class Load implements BoardLoad {
         ...(hasKey ? {} : { id: `${writer}-${batch}-${index}` }),
       }));
       const posted = this.#auditor.post(entries);
-      const headers = hasKey ? { 'idempotency-key': `${writer}-${batch}` } : {};
-      await this.#untilAcknowledged(prng, entries, headers, posted);
+      const headers: Sent['headers'] = hasKey ? { 'idempotency-key': `${writer}-${batch}` } : {};
+      const sent = { body: JSON.stringify(entries), headers };
+      const results = await this.#untilAcknowledged(prng, sent);
+      // Nobody knows what became of it: a fault is noted, and so nothing is certain of it.
+      if (results === null) continue;
+      posted.isAcknowledged = true;
+      this.acknowledged += 1;
       this.#entries += entries.length;
+      this.duplicates += results.filter(({ duplicate }) => duplicate === true).length;
+      done.push(sent);
+      if (prng.chance(LATE_RETRY_CHANCE)) await this.#sendAgain(prng, done);
     }
   }
 
-  async #untilAcknowledged(
-    prng: Prng,
-    entries: Posted['entries'],
-    headers: Record<string, string>,
-    posted: Posted,
-  ): Promise<void> {
-    const body = JSON.stringify(entries);
+  /** Any of what was acknowledged, however long ago: nothing of it may be applied once more. */
+  async #sendAgain(prng: Prng, done: readonly Sent[]): Promise<void> {
+    const sent = done[prng.nextInt(done.length)]!;
+    const results = await this.#untilAcknowledged(prng, sent);
+    this.lateRetries += 1;
+    if (results?.some(({ duplicate }) => duplicate !== true)) {
+      this.faults.push(`applied once more: ${sent.body}: ${JSON.stringify(results)}`);
+    }
+  }
+
+  /** Null: it was refused for good, which is a fault. */
+  async #untilAcknowledged(prng: Prng, { body, headers }: Sent): Promise<Result[] | null> {
     for (;;) {
       const answer = await fetch(`${this.#url(prng)}/v1/boards/${this.#options.board}/scores`, {
         method: 'POST',
@@ -121,15 +148,10 @@ class Load implements BoardLoad {
         signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
       }).catch(() => null);
       const json = (await answer?.json().catch(() => null)) as { results?: Result[] } | null;
-      if (answer?.status === 200 && json?.results !== undefined) {
-        posted.isAcknowledged = true;
-        this.acknowledged += 1;
-        this.duplicates += json.results.filter(({ duplicate }) => duplicate === true).length;
-        return;
-      }
+      if (answer?.status === 200 && json?.results !== undefined) return json.results;
       if (answer !== null && answer.status !== 503 && json !== null) {
         this.faults.push(`a post was answered ${answer.status}: ${JSON.stringify(json)}`);
-        return;
+        return null;
       }
       this.#retries += 1;
       await pause();
@@ -160,7 +182,12 @@ class Load implements BoardLoad {
     const page = (await answer.json().catch(() => null)) as Partial<PageAnswer> | null;
     if (page?.entries === undefined) return null;
     const entries = page.entries.filter(({ score }) => score > 0);
-    return { missing: [], ...page, entries, of: page.of! - BALLAST } as unknown as PageAnswer;
+    return {
+      missing: [],
+      ...page,
+      entries,
+      of: page.of! - this.#options.ballast,
+    } as unknown as PageAnswer;
   }
 
   #url(prng: Prng): string {
