@@ -7,8 +7,6 @@
  * Answers are checked before anything is timed. Every round measures every variant once, each round
  * from another one on; whatever is not being measured stands still.
  */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { type RedisCluster, startCluster } from '../test/support/redis-cluster.ts';
 import { until } from '../test/support/until.ts';
@@ -16,8 +14,8 @@ import type { BoardLoadRequest, BoardLoadResult } from './support/board-load-pro
 import { memberName, rankOfMember, scoreOfMember } from './support/board-members.ts';
 import type { PlainReply, PlainRequest } from './support/board-plain-process.ts';
 import { measureReads, type Place } from './support/board-reads.ts';
-import { record, tableOf } from './support/report.ts';
-import { ratiosOf, showSpread, type Spread, spreadOf } from './support/report-spread.ts';
+import { measureWrites, type WritePlace } from './support/board-writes.ts';
+import { record } from './support/report.ts';
 import { type BenchServers, withServers } from './support/servers.ts';
 
 interface Scale {
@@ -48,9 +46,6 @@ const SMOKE: Scale = {
   rounds: 1,
 };
 
-const BATCH_SIZE = 100;
-const CONNECTIONS = 8;
-const SINGLE_CONNECTIONS = 32;
 const PARTS = 4;
 const RAW_KEY = 'raw';
 const RAW_FILL = 1_000;
@@ -105,7 +100,10 @@ async function measure(servers: BenchServers, cluster: RedisCluster): Promise<vo
   await fillRaw(client);
   const plainBytes = ((await usedMemory(client)) - empty) / scale.members;
   const bytes = new Map([['plain sorted set', plainBytes]]);
-  const places: Place[] = [];
+  const places: WritePlace[] = [];
+  const inOne = { serverPids: [one.pid], redisPids: [redis.pid], factor: GOALS.reads.one };
+  const clusterPids = cluster.nodes.map(({ pid }) => pid);
+  const inFour = { serverPids: [four.pid], redisPids: clusterPids, factor: GOALS.reads.four };
   for (const ties of TIES) {
     const before = await usedMemory(client);
     await makeBoard(one.url, ties, 1);
@@ -113,19 +111,18 @@ async function measure(servers: BenchServers, cluster: RedisCluster): Promise<vo
     bytes.set(ties, ((await usedMemory(client)) - before) / scale.members);
     await makeBoard(four.url, ties, PARTS);
     await fillBoard((request) => load.call(request), `${four.url}/v1/boards/${ties}/scores`);
-    const path = `/v1/boards/${ties}`;
-    const { reads: factors } = GOALS;
-    places.push({ name: `1 part, ${ties}`, url: one.url + path, factor: factors.one });
-    places.push({ name: `${PARTS} parts, ${ties}`, url: four.url + path, factor: factors.four });
+    const [path, toRaw] = [`/v1/boards/${ties}`, GOALS[ties]];
+    places.push({ ...inOne, name: `1 part, ${ties}`, url: one.url + path, toRaw });
+    places.push({ ...inFour, name: `${PARTS} parts, ${ties}`, url: four.url + path, toRaw });
   }
   for (const place of places) await checkAnswers(place);
   const ask = (request: BoardLoadRequest): Promise<BoardLoadResult> => load.call(request);
-  const { members, rounds } = scale;
-  const reads = await measureReads({
-    ...{ ask, places, plainUrl, client, goalOf },
-    ...{ key: RAW_KEY, members, rounds, reads: scale.reads },
+  const common = { ask, places, goalOf, key: RAW_KEY };
+  const reads = await measureReads({ ...common, ...scale, plainUrl, client });
+  const writes = await measureWrites({
+    ...{ ...common, ...scale, redis, toPlain: GOALS.plain },
+    plain: { url: plainUrl, pid: plain.pid },
   });
-  const writes = await measureWrites(ask, places, plainUrl, redis.port);
   const memory = [...bytes].map(([name, perMember]) => `${name} ${perMember.toFixed(0)}`);
   console.log(`\nmemory: bytes a member, Redis's used_memory: ${memory.join(', ')}`);
   if (isRecorded) record('boards', scale, { reads, writes, bytes: [...bytes] });
@@ -193,76 +190,6 @@ async function checkAnswers({ name, url }: Place): Promise<void> {
   if (page.of !== members || page.entries.length !== 10 || !isRight) {
     throw new Error(`${name}: the page at ${offset} is wrong`);
   }
-}
-
-async function measureWrites(
-  ask: (request: BoardLoadRequest) => Promise<BoardLoadResult>,
-  places: readonly Place[],
-  plainUrl: string,
-  port: number,
-): Promise<Record<string, Spread>> {
-  const { members } = scale;
-  const post = async (url: string, isSingle: boolean, seed: number): Promise<number> => {
-    const result = await ask({
-      ...{ kind: 'post', url, members, seed },
-      batchSize: isSingle ? 1 : BATCH_SIZE,
-      requestCount: isSingle ? scale.singles : scale.requests,
-      connections: isSingle ? SINGLE_CONNECTIONS : CONNECTIONS,
-    });
-    return result.perSecond;
-  };
-  const variants: { name: string; run: (seed: number) => Promise<number> }[] = [
-    { name: `redis-benchmark ZINCRBY, -P ${BATCH_SIZE}`, run: () => rawPerSecond(port) },
-    {
-      name: 'plain Express, one ZINCRBY each',
-      run: (seed) => post(`${plainUrl}/increment`, true, seed),
-    },
-    ...places.map(({ name, url }) => ({
-      name,
-      run: (seed: number) => post(`${url}/scores`, false, seed),
-    })),
-  ];
-  const samples = variants.map((): number[] => []);
-  // The first round is not shown: it warms everything up.
-  for (let round = -1; round < scale.rounds; round += 1) {
-    for (let step = 0; step < variants.length; step += 1) {
-      const at = (step + round + 1) % variants.length;
-      const perSecond = await variants[at]!.run(100 * (round + 2) + at);
-      if (round >= 0) samples[at]!.push(perSecond);
-    }
-  }
-  const rows = variants.map(({ name }, index) => {
-    const toRaw = spreadOf(ratiosOf(samples[index]!, samples[0]!));
-    const toPlain = spreadOf(ratiosOf(samples[index]!, samples[1]!));
-    const ties = TIES.find((rule) => name.endsWith(rule));
-    const least = ties === undefined ? null : GOALS[ties];
-    const goals =
-      least === null
-        ? ['', '']
-        : [
-            goalOf(toRaw.median >= least, `>= ${least}`),
-            goalOf(toPlain.median >= GOALS.plain, `>= ${GOALS.plain}`),
-          ];
-    const perSecond = showSpread(spreadOf(samples[index]!), 0);
-    return [
-      ...[name, perSecond, showSpread(toRaw, 2), goals[0]!],
-      ...[showSpread(toPlain, 1), goals[1]!],
-    ];
-  });
-  console.log(`\nincrements, batches of ${BATCH_SIZE} with ids, ${CONNECTIONS} connections\n`);
-  const headers = ['writes', 'increments/s', 'to raw', 'goal', 'to plain Express', 'goal'];
-  console.log(tableOf(headers, rows));
-  return Object.fromEntries(variants.map(({ name }, at) => [name, spreadOf(samples[at]!)]));
-}
-
-async function rawPerSecond(port: number): Promise<number> {
-  const { stdout } = await promisify(execFile)('redis-benchmark', [
-    ...['-h', '127.0.0.1', '-p', String(port), '-P', String(BATCH_SIZE), '-c', String(CONNECTIONS)],
-    ...['-n', String(scale.rawCommands), '-r', String(scale.members), '--csv'],
-    ...['ZINCRBY', RAW_KEY, '1', 'user:__rand_int__'],
-  ]);
-  const line = stdout.split('\n').find((text) => text.includes('user:'));
-  return Number(/","([\d.]+)"/.exec(line ?? '')![1]);
 }
 
 function goalOf(isMet: boolean, goal: string): string {
