@@ -1,5 +1,5 @@
 /**
- * `npm run bench:boards [-- --smoke] [-- --record]`: leaderboards of 2 million members over HTTP, on
+ * `npm run bench:boards [-- --smoke] [-- --record]`: boards of 2 million members over HTTP, on
  * one part and on four over a cluster of three primaries, beside redis-benchmark's ZINCRBY and
  * plain Express handlers on a sorted set of the same members, in the same run. Exits with 1 when a
  * goal is missed or an answer is wrong.
